@@ -1,0 +1,46 @@
+# Everything runs in .venv, which every target makes first if it is missing or older than what defines it.
+EXTRAS := search,sources,dev
+# What is used so far of the extras `studies` and `report`; those take the place of this line once they are used in full.
+PACKAGES := rich matplotlib
+# Debian packages that the tests marked `system` need.
+SYSTEM_PACKAGES :=
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup demo test test-system lint types docs bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt Makefile
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]" $(PACKAGES)
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/python -m diacritic.demo
+
+test: $(READY)
+	$(BIN)/pytest -n 2 -m "not system"
+
+test-system: $(READY)
+ifneq ($(strip $(SYSTEM_PACKAGES)),)
+	@if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy --no-install-recommends $(SYSTEM_PACKAGES); fi
+endif
+	@if grep -rq --include='test_*.py' 'mark\.system' tests; then $(BIN)/pytest -m system; else echo "no test needs a system package"; fi
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/pyright
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+bench: $(READY)
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist site out

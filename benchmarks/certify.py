@@ -1,0 +1,117 @@
+"""How fast the certifier is: against the literal twin of the tests, on a million histories, and on the zoo.
+
+Run with ``make bench``. Every claim prints its target beside what was measured in this run.
+"""
+
+import json
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+# this file has the package's name, so its folder must not be searched; the literal twin lives with the tests
+sys.path[:] = [str(Path(__file__).parents[1] / "tests"), *(p for p in sys.path if Path(p) != Path(__file__).parent)]
+
+from certify import Model, certify  # noqa: E402
+from certify.relations import compatibility, strong_classes  # noqa: E402
+from certify.zoo import build, instances  # noqa: E402
+
+Arrays = tuple[np.ndarray, np.ndarray]
+R = TypeVar("R")
+
+
+def few_classes(n: int, horizon: int = 10) -> Arrays:
+    """An id is shown once; after a wait the expert acts on its last two bits: four classes."""
+    observations, actions = np.full((n, horizon), n), np.zeros((n, horizon), np.int64)
+    observations[:, 0] = np.arange(n)
+    actions[:, -1] = 1 + np.arange(n) % 4
+    return observations, actions
+
+
+def many_strong_classes(n: int, horizon: int = 10) -> Arrays:
+    """An id is shown, hidden and shown again: n strong classes, (A4) fails, nothing needs to be carried."""
+    observations, actions = few_classes(n, horizon)
+    observations[:, -1] = np.arange(n)
+    return observations, actions
+
+
+def many_pairs(n: int) -> Arrays:
+    """A world and a bit are shown, the world comes back, the bit is asked for: n/2 conflicts, no classes."""
+    world, bit = np.arange(n) // 2, np.arange(n) % 2
+    observations = np.stack([np.arange(n), np.full(n, n), n + 1 + world], axis=1)
+    return observations, np.stack([np.zeros(n, np.int64), np.zeros(n, np.int64), 1 + bit], axis=1)
+
+
+def measured(make: Callable[[int], Arrays], n: int) -> tuple[float, float, float, bool]:
+    """Seconds from arrays to answer, peak memory in GB, bits at step 2, all certified or not; in a fresh process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_measure, (make, n))
+
+
+def _measure(make: Callable[[int], Arrays], n: int) -> tuple[float, float, float, bool]:
+    arrays = make(n)
+    began = time.perf_counter()
+    answer = certify(Model.from_arrays(*arrays))
+    seconds = time.perf_counter() - began
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, answer.steps[1].upper, answer.certified
+
+
+def against_the_twin(n: int = 2000, horizon: int = 4) -> None:
+    from certify_twin import Twin
+
+    model = Model.from_arrays(*few_classes(n, horizon))
+    twin = Twin(json.loads(model.to_json()))
+    slow = _timed(lambda: (twin.compatible, twin.strong))[0]
+    fast = min(_timed(lambda: (compatibility(model.graph), strong_classes(model.graph)))[0] for _ in range(3))
+    print(f"literal twin, {n} histories per level: {slow:.2f} s; solver {fast * 1000:.1f} ms")
+    print(f"  ratio {slow / fast:,.0f} (target 500)")
+
+
+def large_models() -> None:
+    for make in (few_classes, many_strong_classes):
+        small, large = (min(measured(make, n) for _ in range(2)) for n in (10**5, 10**6))
+        print(
+            f"{make.__name__}: 10^6 histories x 10 levels: {large[0]:.1f} s (target 10), {large[1]:.1f} GB (target 4), "
+            f"growth from 10^5 {large[0] / small[0]:.1f}x (target 12), certified {large[3]}"
+        )
+    seconds, _, bits, certified = measured(many_pairs, 10**5)
+    print(f"many_pairs: 10^5 histories, past the pair limit: {seconds:.1f} s, certified {certified}, upper {bits:.2f}")
+
+
+def json_reading(n: int = 20_000) -> None:
+    model = Model.from_arrays(*few_classes(n))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(model.to_json())
+        parse = _timed(lambda: json.loads(path.read_text()))[0]
+        seconds = _timed(lambda: Model.load(path))[0]
+        size = path.stat().st_size / 2**20
+    print(f"reading {n} episodes x 10 steps ({size:.0f} MB): {seconds:.2f} s, {seconds / parse:.1f}x json.loads alone")
+
+
+def the_zoo() -> None:
+    cases = [(item.name, {}) for item in instances()]
+    cases += [("signpost-corridor", {"W": w}) for w in (3, 13)] + [("cue-corridor", {"L": 80, "R": 4})]
+    cases += [("memory-chain", {"bits": 3, "delay": 100}), ("running-parity", {"horizon": 1000})]
+    for name, parameters in cases:
+        seconds, answer = _timed(lambda name=name, parameters=parameters: certify(build(name, **parameters)))
+        print(f"{answer.name}: {seconds:.3f} s, certified {answer.certified}")
+
+
+def _timed(work: Callable[[], R]) -> tuple[float, R]:
+    began = time.perf_counter()
+    result = work()
+    return time.perf_counter() - began, result
+
+
+if __name__ == "__main__":
+    the_zoo()
+    json_reading()
+    large_models()
+    against_the_twin()

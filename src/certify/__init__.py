@@ -1,0 +1,35 @@
+"""Exact memory requirements of finite symbolic models: how many bits a recurrent policy must carry, and why.
+
+Names are loaded on first use, so that ``python -m certify --help`` starts without numpy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certify.answer import Answer, Step, certify
+    from certify.errors import ModelError, OffSupportError
+    from certify.machine import Machine
+    from certify.model import Model
+
+_HOMES = {
+    "Answer": "answer",
+    "Machine": "machine",
+    "Model": "model",
+    "ModelError": "errors",
+    "OffSupportError": "errors",
+    "Step": "answer",
+    "certify": "answer",
+}
+
+__all__ = ["Answer", "Machine", "Model", "ModelError", "OffSupportError", "Step", "certify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'certify' has no attribute {name!r}")
+    return getattr(import_module(f"certify.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,216 @@
+"""The answer: what every step requires, whether one machine attains it, and why; docs/formats.md fixes its format."""
+
+import json
+import math
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from certify.codes import Codes, fewest_codes
+from certify.errors import ModelError
+from certify.exact import Ints, rank
+from certify.floors import Floor, floors
+from certify.joint import Joint, JointLimits, Objective, best_machine
+from certify.machine import Machine
+from certify.model import Model
+from certify.rates import conditional_rate
+from certify.relations import PAIR_LIMIT, Relation, compatibility, settled, strong_classes, support_classes
+from certify.witness import Witness, a2_witness, a4_witness, transitivity_witness
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: entropies in bits given O_t, the bracket of the required memory, and the checks."""
+
+    t: int
+    histories: int
+    history: float  # H(H_t | O_t)
+    instantaneous: float  # H(G_t | O_t)
+    classes: float | None  # H(Γ_t | O_t), None where ~_t is not transitive
+    strong: float  # H(Γˢ_t | O_t)
+    lower: float
+    upper: float
+    rate: float | None  # R_t, the exact minimum
+    states: int | None
+    a2: bool
+    a4: bool
+    transitive: bool
+    decided: bool  # False past the pair limit, where `transitive` is not established and may yet hold
+    method: str
+
+    @property
+    def anticipatory(self) -> float:
+        """Δ_t = R_t − H(G_t|O_t): what is carried for later alone (of the upper end, where there is a bracket)."""
+        return self.upper - self.instantaneous
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that is known of a model's memory."""
+
+    model: Model
+    relations: list[Relation]
+    strong: list[Ints]
+    floors: list[Floor]
+    steps: tuple[Step, ...]
+    joint: Joint
+    objective: Objective
+    codes_found: Codes
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def observational(self) -> bool:
+        """(A2) failed somewhere, so that everything is computed for P(A_t | H_t)."""
+        return not all(step.a2 for step in self.steps)
+
+    @property
+    def certified(self) -> bool:
+        return all(step.rate is not None for step in self.steps)
+
+    @property
+    def simultaneous(self) -> bool | None:
+        return self.joint.simultaneous
+
+    @property
+    def joint_bracket(self) -> tuple[float, float]:
+        """The least Σ_t H(P_t|O_t) of one machine lies here."""
+        low, high = math.fsum(floor.lower for floor in self.floors), math.fsum(self.joint.rates)
+        return self.joint.bracket if self.objective == "sum" else (min(low, high), high)
+
+    @property
+    def joint_sum(self) -> float | None:
+        exact = self.joint.optimal if self.objective == "sum" else self.joint.simultaneous
+        return self.joint_bracket[1] if exact else None
+
+    @property
+    def codes(self) -> dict[str, int | None]:
+        return {"time_indexed": self.codes_found.time_indexed, "stationary": self.codes_found.stationary}
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """The first violation of each assumption, in words."""
+        graph = self.model.graph
+        tests = (
+            (lambda s: s.a2, lambda t: a2_witness(graph, t)),
+            (lambda s: s.a4, lambda t: a4_witness(graph, t)),
+            (lambda s: s.transitive, lambda t: transitivity_witness(graph, self.relations, t)),
+        )
+        found = (next((make(s.t - 1) for s in self.steps if not holds(s)), None) for holds, make in tests)
+        return tuple(witness for witness in found if witness is not None)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The best machine found: the classes Γ_t where they exist throughout, else the best assignment."""
+        return Machine.from_cells(self.joint.graph, self.joint.cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The Answer format."""
+        return {
+            "format": "certify-answer/1",
+            "name": self.name,
+            "horizon": self.model.horizon,
+            "a2": self._check("a2"),
+            "a4": self._check("a4"),
+            "transitive": self._check("transitive"),
+            "certified": self.certified,
+            "observational": self.observational,
+            "simultaneous": self.simultaneous,
+            "joint_sum": self.joint_sum,
+            "joint_bracket": list(self.joint_bracket),
+            "objective": self.objective,
+            "machine_rates": list(self.joint.rates),
+            "codes": self.codes if any(k is not None for k in self.codes.values()) else None,
+            "codes_bracket": self.codes_found.brackets,
+            "proof": self.proof,
+            "witnesses": [
+                {"claim": w.claim, "t": w.t, "histories": list(w.histories), "text": w.text} for w in self.witnesses
+            ],
+            "steps": [
+                {
+                    "t": s.t,
+                    "histories": s.histories,
+                    "H_history": s.history,
+                    "H_G": s.instantaneous,
+                    "H_Gamma": s.classes,
+                    "H_Gamma_strong": s.strong,
+                    "anticipatory": s.anticipatory,
+                    "lower": s.lower,
+                    "upper": s.upper,
+                    "rate": s.rate,
+                    "states": s.states,
+                    "a2": s.a2,
+                    "a4": s.a4,
+                    "transitive": s.transitive,
+                    "decided": s.decided,
+                    "method": s.method,
+                }
+                for s in self.steps
+            ],
+            "seconds": self.seconds,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    @property
+    def proof(self) -> dict[str, str]:
+        """Of each top-level claim: certified (a certificate can carry it) or a solver's result."""
+        from certify.certificate import provable
+
+        return {
+            claim: "certified" if holds else "solver result, not certified" for claim, holds in provable(self).items()
+        }
+
+    def _check(self, name: str) -> dict[str, Any]:
+        failing = [step.t for step in self.steps if not getattr(step, name)]
+        return {"holds": not failing, "failing_steps": failing}
+
+
+def certify(
+    model: Model,
+    objective: Objective = "sum",
+    pair_limit: int = PAIR_LIMIT,
+    seconds: float = 60.0,
+) -> Answer:
+    """Certify a model: relations, rates, floors, the best machine and the fewest codes.
+
+    `seconds` bounds each of the three searches that may not end; what they leave open is a bracket.
+    """
+    if not seconds > 0:
+        raise ModelError("seconds", f"expected a positive number of seconds, not {seconds}")
+    began = time.perf_counter()
+    graph = model.graph
+    strong = strong_classes(graph)
+    relations = [settled(r, classes) for r, classes in zip(compatibility(graph, pair_limit), strong, strict=True)]
+    found = floors(graph, relations, strong, seconds)
+    steps = tuple(_step(model, t, relations[t], strong[t], found[t]) for t in range(graph.horizon))
+    joint = best_machine(graph, relations, found, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
+    codes = fewest_codes(graph, relations, joint, seconds)
+    return Answer(model, relations, strong, found, steps, joint, objective, codes, time.perf_counter() - began)
+
+
+def _step(model: Model, t: int, relation: Relation, strong: Ints, floor: Floor) -> Step:
+    level = model.graph.levels[t]
+    groups = rank(relation.group)[1]
+    return Step(
+        t + 1,
+        int(sum(level.paths.tolist())) if level.paths.dtype == object else int(level.paths.sum()),
+        level.history_entropy,
+        conditional_rate(level, level.law),
+        floor.upper if relation.transitive else None,
+        conditional_rate(level, strong),
+        floor.lower,
+        floor.upper,
+        floor.upper if floor.proved else None,
+        floor.states,
+        not level.mixed,
+        rank(support_classes(model.graph, t))[1] == groups,
+        relation.transitive,
+        relation.decided or relation.triple is not None,
+        floor.method,
+    )

@@ -1,0 +1,38 @@
+"""The staircase as a picture: what history holds, what must be carried, what the present action needs."""
+
+from pathlib import Path
+
+from certify.answer import Answer
+from certify.errors import ModelError
+
+
+def staircase(answer: Answer, path: Path) -> None:
+    """Write a PNG, SVG or PDF of the rates over time."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ModelError("--plot", "needs matplotlib; install the extra 'report'") from None
+    matplotlib.rcParams["svg.hashsalt"] = "certify"  # equal answers give equal files
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    t = [step.t for step in answer.steps]
+    edges = [t[0] - 0.5, *(x + 0.5 for x in t)]
+    lines = [
+        ("history", [s.history for s in answer.steps], "#999999", "-", 1.5),
+        ("strong classes Γˢ", [s.strong for s in answer.steps], "#cc79a7", "--", 1.5),
+        ("required", [s.upper for s in answer.steps], "#0072b2", "-", 3),
+        ("present action", [s.instantaneous for s in answer.steps], "#e69f00", ":", 2),
+    ]
+    for label, values, colour, style, width in lines:
+        axes.stairs(values, edges, label=label, color=colour, linestyle=style, linewidth=width, baseline=None)
+    axes.stairs([s.upper for s in answer.steps], edges, color="#0072b2", alpha=0.12, fill=True)
+    brackets = [s for s in answer.steps if s.rate is None]
+    if brackets:
+        axes.vlines([s.t for s in brackets], [s.lower for s in brackets], [s.upper for s in brackets], "#d55e00", lw=4)
+        axes.plot([], [], color="#d55e00", lw=4, label="bracket")
+    axes.set(xlabel="step", ylabel="bits", title=answer.name or "memory requirement", xlim=(edges[0], edges[-1]))
+    axes.set_ylim(bottom=-0.08)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -1,0 +1,70 @@
+"""What adapters of live environments share: named actions, experts that look at the live state, attributes by path."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certify.errors import ModelError
+from certify.sources.adapter import H, History, Law
+
+
+@dataclass(frozen=True)
+class StateExpert:
+    """An expert that acts on the live environment, hence privileged: `act(env)` is asked at every step it plays."""
+
+    act: Callable[[Any], Any]
+
+
+Expert = Callable[[H, History], Any] | StateExpert
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The names of actions and the values that the environment takes for them."""
+
+    task: str
+    values: Mapping[str, Any]
+
+    def law(self, choice: Any) -> Law:
+        """An expert's choice by name: a name or a value, or either with probabilities."""
+        if isinstance(choice, Mapping):
+            return {self._name(action): p for action, p in choice.items()}
+        return self._name(choice)
+
+    def _name(self, choice: Any) -> str:
+        for name, value in self.values.items():
+            if choice == name if isinstance(choice, str) else np.array_equal(choice, value):
+                return name
+        known = ", ".join(list(self.values)[:8]) + ", …" * (len(self.values) > 8)
+        raise ModelError(f"{self.task}.expert", f"chose {choice!r}, which is no action; the actions are {known}")
+
+
+def numbered(task: str, first: int, count: int, names: Sequence[str] | None) -> Actions:
+    """Discrete actions: names as given, or the numbers themselves."""
+    names = [str(first + k) for k in range(count)] if names is None else list(names)
+    if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"{task}.actions", f"expected {count} different names, not {names}")
+    return Actions(task, {name: first + k for k, name in enumerate(names)})
+
+
+def by_name(expert: Expert[H], actions: Actions, live: Any) -> Callable[[H, History], Law]:
+    """The expert as the contract wants it: on hidden value and history, by the names of actions."""
+    if isinstance(expert, StateExpert):
+        act = expert.act
+        return lambda hidden, history: actions.law(act(live))
+    return lambda hidden, history: actions.law(expert(hidden, history))
+
+
+def set_attribute(owner: Any, path: str, value: Any) -> None:
+    """Set an attribute that is already there; a path such as ``world.goal`` leads through its owners."""
+    kind = type(owner).__name__
+    *parents, last = path.split(".")
+    try:
+        for part in parents:
+            owner = getattr(owner, part)
+        getattr(owner, last)  # a new attribute would have no effect
+        setattr(owner, last, value)
+    except AttributeError as error:
+        raise ModelError(kind, f"its hidden value cannot be set as {path!r}: {error}") from None

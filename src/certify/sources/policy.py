@@ -1,0 +1,374 @@
+"""What a given policy remembers, against what the expert requires.
+
+The policy is driven along every history of a model, the expert's actions being executed (teacher forcing). Two
+histories with the same observation are told apart by its *behaviour* if it acts differently after some continuation
+that both can have, and by its *state* if it exposes one and that differs. A policy that reproduces the expert has the
+expert's behaviour, so what it carries beyond the requirement shows in its state alone.
+"""
+
+import inspect
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+
+from certify.answer import Answer, certify
+from certify.assignments import verify
+from certify.errors import ModelError
+from certify.exact import Ints, pair, rank, representatives, total_of
+from certify.graph import Graph
+from certify.machine import Machine, State
+from certify.merged import unfold
+from certify.model import Model
+from certify.rates import conditional_rate
+from certify.relations import Matrix
+from certify.sources.adapter import readable
+from certify.witness import distinguish, history_text, word_text
+
+MOST_HISTORIES = 10_000  # at the last step
+MOST_EXAMPLES = 5
+
+Separates = Callable[[Ints], Matrix]  # labels → which of them are told apart
+
+
+class Policy(Protocol):
+    """Deterministic, and brought back to its beginning by `reset`.
+
+    `act` may take the previously executed action as a second argument, which is None at the first step.
+    """
+
+    def reset(self) -> Any: ...
+
+    @property
+    def act(self) -> Callable[..., Any]: ...
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A history (step `t` from 1) after which the policy does not do what the expert does."""
+
+    t: int
+    history: str
+    expert: str
+    policy: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two histories with one observation; `continuation` leads to where the expert's laws differ, if it must."""
+
+    t: int
+    first: str
+    second: str
+    continuation: str = ""
+    laws: tuple[str, str] = ("", "")
+
+    def text(self) -> str:
+        words = f"step {self.t}: ({self.first}) and ({self.second})"
+        if not self.continuation:
+            return words
+        return f"{words}: after {self.continuation} the expert does {self.laws[0]} or {self.laws[1]}"
+
+
+@dataclass(frozen=True)
+class Distinctions:
+    """What the policy tells apart, by `by` (behaviour or state); counts are pairs of histories, one entry a step."""
+
+    by: str
+    bits: tuple[float | None, ...]  # H(class | O_t); None where behaviour is not transitive and no minimum is proved
+    surplus: tuple[int, ...]  # told apart, though one memory state would do
+    missed: tuple[int, ...]  # treated alike, though the expert will act differently
+    surplus_pairs: tuple[Pair, ...]  # the first few
+    missed_pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True)
+class PolicyReport:
+    """A policy against the requirement; `text()` says it in words."""
+
+    name: str
+    histories: int
+    wrong: tuple[Fraction, ...]  # of each step: the probability of the histories where it differs from the expert
+    wrong_histories: int
+    differences: tuple[Difference, ...]  # the first few
+    required: tuple[tuple[float, float], ...]  # of each step: the bracket of the requirement in bits
+    behaviour: Distinctions
+    state: Distinctions | None  # None: the policy exposes no state
+    incomplete: str | None  # why the exposed state is not all of its memory
+    graph: Graph = field(repr=False, compare=False)  # the model's histories, with the policy's actions as laws
+    cells: list[Ints] = field(repr=False, compare=False)  # the machine's states, as labels of the histories
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether it does what the expert does after every history."""
+        return not self.wrong_histories
+
+    @cached_property
+    def machine(self) -> Machine:
+        """Of its exposed states where these are all of its memory, else the smallest found that behaves like it."""
+        return Machine.from_cells(self.graph, self.cells)
+
+    def text(self) -> str:
+        """The report for people."""
+        lines = [f"{self.name or 'policy'}: {self._verdict()}", *self._table()]
+        lines += [f"differs at step {d.t}, after {d.history}: {d.policy}, not {d.expert}" for d in self.differences]
+        for told in (self.behaviour, self.state):
+            if told is not None:
+                lines += [f"surplus by {told.by}, {two.text()}" for two in told.surplus_pairs]
+                lines += [f"missed by {told.by}, {two.text()}" for two in told.missed_pairs]
+        if self.incomplete:
+            lines.append(f"the exposed state is not all of its memory: {self.incomplete}")
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        if self.reproduces:
+            return f"reproduces the expert on all {self.histories:,} histories"
+        return f"differs from the expert on {self.wrong_histories:,} of {self.histories:,} histories"
+
+    def _table(self) -> Iterator[str]:
+        groups = [self.behaviour] if self.state is None else [self.behaviour, self.state]
+        heads = ["step", "required", "wrong"]
+        for told in groups:
+            heads += [f"{told.by}", "surplus", "missed"]
+        yield "  ".join(head.rjust(9) for head in heads)
+        for t, (low, high) in enumerate(self.required):
+            cells = [
+                str(t + 1),
+                f"{high:.3f}" if low == high else f"{low:.2f}-{high:.2f}",
+                f"{float(self.wrong[t]):.3g}",
+            ]
+            for told in groups:
+                bits = told.bits[t]
+                cells += ["?" if bits is None else f"{bits:.3f}", str(told.surplus[t]), str(told.missed[t])]
+            yield "  ".join(cell.rjust(9) for cell in cells)
+
+
+class MachinePolicy:
+    """A machine as a policy: follows the executed actions, exposes its memory state, needs deterministic laws."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._now: State | None = None
+
+    def reset(self) -> None:
+        self._now = None
+
+    def act(self, observation: str, previous: str | None = None) -> str:
+        if self._now is None or previous is None:
+            self._now = self.machine.begin(observation)
+        else:
+            self._now = self.machine.advance(self._now, previous, observation)
+        if len(self._now.law) != 1:
+            raise ModelError(f"machine state {self._now.name!r}", "acts at random, so it is no deterministic policy")
+        return next(iter(self._now.law))
+
+    @property
+    def state(self) -> int | None:
+        return None if self._now is None else self._now.index
+
+
+def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10.0) -> PolicyReport:
+    """Build the machine of a policy on the model's histories and compare it with the requirement.
+
+    `seconds` bounds each of the searches for the requirement and for the smallest machine that behaves so.
+    """
+    graph = _tree(model)
+    acts, states = _drive(policy, graph)
+    own = _as_expert(graph, acts)
+    answer, behaviour = (certify(Model(histories), seconds=seconds) for histories in (graph, own))
+    if not all(relation.decided for relation in answer.relations + behaviour.relations):
+        raise ModelError(model.name or "model", "has too many histories to compare; shorten the horizon")
+    labels = _labels(graph, states) if states is not None else None
+    state = incomplete = None
+    if labels is not None:
+        incomplete = (verify(own, labels) or "").replace("cell", "state") or None
+        bits = [conditional_rate(level, label) for level, label in zip(graph.levels, labels, strict=True)]
+        state = _distinctions(answer, "state", bits, labels, [_all_apart] * graph.horizon)
+    wrong = [_wrong(graph, t, names) for t, names in enumerate(acts)]
+    return PolicyReport(
+        name or model.name,
+        sum(level.size for level in graph.levels),
+        tuple(
+            Fraction(sum(int(level.mass[node]) for node in nodes), level.total)
+            for level, nodes in zip(graph.levels, wrong, strict=True)
+        ),
+        sum(map(len, wrong)),
+        tuple(islice(_differences(graph, acts, wrong), MOST_EXAMPLES)),
+        tuple((step.lower, step.upper) for step in answer.steps),
+        _distinctions(
+            answer,
+            "behaviour",
+            [step.rate for step in behaviour.steps],
+            [relation.kind for relation in behaviour.relations],
+            [relation.conflict_matrix for relation in behaviour.relations],
+        ),
+        state,
+        incomplete,
+        own,
+        labels if labels is not None and incomplete is None else behaviour.joint.cells,
+    )
+
+
+def _tree(model: Model) -> Graph:
+    """One node a history; merged graphs are unfolded where that is small."""
+    histories = total_of(model.graph.levels[-1].paths)
+    if histories > MOST_HISTORIES:
+        raise ModelError(
+            model.name or "model", f"has {histories:,} histories; a policy is driven along {MOST_HISTORIES:,} at most"
+        )
+    merged = any(np.any(level.paths != 1) for level in model.graph.levels)
+    return unfold(model.graph) if merged else model.graph
+
+
+def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Hashable]] | None]:
+    """What the policy does, and the state it exposes, after every history; twice, so that it must repeat itself."""
+    if not callable(getattr(policy, "reset", None)) or not callable(getattr(policy, "act", None)):
+        raise ModelError("policy", "needs reset() and act(observation)")
+    acts: list[list[str | None]] = [[None] * level.size for level in graph.levels]
+    states: list[list[Hashable]] = [[None] * level.size for level in graph.levels]
+    informed = _takes_previous(policy.act)
+    leaves = range(graph.levels[-1].size)
+    for leaf in (*leaves, *reversed(leaves)):
+        previous = None
+        policy.reset()
+        for t, node in enumerate(_path(graph, leaf)):
+            level = graph.levels[t]
+            observation = graph.observations[level.observation[node]]
+            if t:
+                previous = graph.actions[level.arrival[node]]
+            action = _act(policy, (observation, previous) if informed else (observation,), graph, t, node)
+            state = _frozen(getattr(policy, "state", None))
+            if acts[t][node] is None:
+                acts[t][node], states[t][node] = action, state
+            for before, now, what in ((acts[t][node], action, "does"), (states[t][node], state, "is in state")):
+                if before != now:
+                    history = history_text(graph, t, node)
+                    raise ModelError(
+                        "policy", f"does not repeat itself: after {history} it {what} {before}, then {now}"
+                    )
+    names = [[action for action in level if action is not None] for level in acts]
+    return names, states if hasattr(policy, "state") else None
+
+
+def _act(policy: Policy, seen: tuple[str | None, ...], graph: Graph, t: int, node: int) -> str:
+    try:
+        return readable(policy.act(*seen))
+    except ModelError:
+        raise
+    except Exception as error:  # whatever a policy raises, the user needs the history that it raised it on
+        reason = str(error) or type(error).__name__
+        raise ModelError(f"policy after {history_text(graph, t, node)}", f"act failed: {reason}") from error
+
+
+def _takes_previous(act: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(act).bind("observation", None)
+    except TypeError:
+        return False
+    return True
+
+
+def _path(graph: Graph, leaf: int) -> list[int]:
+    nodes = [leaf]
+    for level in reversed(graph.levels[1:]):
+        nodes.append(int(level.parent[nodes[-1]]))
+    return nodes[::-1]
+
+
+def _frozen(state: Any) -> Hashable:
+    """A state as a value: arrays and lists become tuples; what can only be compared by identity is refused."""
+    if hasattr(state, "tolist"):
+        state = state.tolist()
+    if isinstance(state, list | tuple):
+        return tuple(_frozen(item) for item in state)
+    if isinstance(state, dict):
+        return frozenset((key, _frozen(item)) for key, item in state.items())
+    if not isinstance(state, Hashable) or (type(state).__hash__ is object.__hash__ and state is not None):
+        raise ModelError("policy.state", f"is a {type(state).__name__}, which has no value to compare; expose a tuple")
+    return state
+
+
+def _labels(graph: Graph, states: list[list[Hashable]]) -> list[Ints]:
+    """(observation, state) of every history, numbered level by level: the memory is read beside the observation."""
+    result: list[Ints] = []
+    for level, exposed in zip(graph.levels, states, strict=True):
+        numbers: dict[Hashable, int] = {}
+        seen = zip(level.observation.tolist(), exposed, strict=True)
+        result.append(np.array([numbers.setdefault(key, len(numbers)) for key in seen], np.int64))
+    return result
+
+
+def _as_expert(graph: Graph, acts: list[list[str]]) -> Graph:
+    """The same histories, with the policy's action as the law: its behaviour is then this expert's requirement."""
+    numbers = {graph.actions[k]: k for k in range(len(graph.actions))}
+    law = [np.array([numbers.setdefault(action, len(numbers)) for action in level], np.int64) for level in acts]
+    levels = tuple(replace(level, law=ids, mixed={}) for level, ids in zip(graph.levels, law, strict=True))
+    return Graph(levels, graph.observations, tuple(numbers), tuple(((k, Fraction(1)),) for k in range(len(numbers))))
+
+
+def _wrong(graph: Graph, t: int, acts: list[str]) -> list[int]:
+    """The nodes after which the policy does not follow a law that is certain."""
+    laws = [graph.laws[law] for law in graph.levels[t].law]
+    return [
+        node
+        for node, (law, action) in enumerate(zip(laws, acts, strict=True))
+        if len(law) > 1 or graph.actions[law[0][0]] != action
+    ]
+
+
+def _differences(graph: Graph, acts: list[list[str]], wrong: list[list[int]]) -> Iterator[Difference]:
+    for t, nodes in enumerate(wrong):
+        for node in nodes:
+            expert = graph.law_text(int(graph.levels[t].law[node]))
+            yield Difference(t + 1, history_text(graph, t, node), expert, acts[t][node])
+
+
+def _all_apart(labels: Ints) -> Matrix:
+    return labels[:, None] != labels[None, :]
+
+
+def _distinctions(
+    answer: Answer, by: str, bits: list[float] | list[float | None], labels: list[Ints], separates: list[Separates]
+) -> Distinctions:
+    graph = answer.model.graph
+    counts = {needed: [0] * graph.horizon for needed in (True, False)}
+    examples: dict[bool, list[Pair]] = {True: [], False: []}
+    for t, relation in enumerate(answer.relations):
+        for nodes in _fibers(graph.levels[t].observation):
+            cell, size = rank(pair(relation.kind[nodes], labels[t][nodes]))
+            first, sizes = nodes[representatives(cell, size)], np.bincount(cell)
+            required, made = relation.conflict_matrix(relation.kind[first]), separates[t](labels[t][first])
+            for needed, apart in ((True, required & ~made), (False, made & ~required)):
+                counts[needed][t] += (
+                    sum(int(n) * int(sizes[row].sum()) for n, row in zip(sizes, apart, strict=True)) // 2
+                )
+                for one, two in islice(_upper(apart), MOST_EXAMPLES - len(examples[needed])):
+                    examples[needed].append(_pair(answer, t, int(first[one]), int(first[two]), needed))
+    return Distinctions(
+        by, tuple(bits), tuple(counts[False]), tuple(counts[True]), tuple(examples[False]), tuple(examples[True])
+    )
+
+
+def _fibers(observation: Ints) -> list[Ints]:
+    """The nodes of each observation."""
+    order = np.argsort(observation, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(observation[order])) + 1)
+
+
+def _upper(matrix: Matrix) -> Iterator[tuple[int, int]]:
+    """The pairs i < j that a symmetric matrix holds, row by row."""
+    for i, row in enumerate(matrix):
+        yield from ((i, int(j)) for j in np.flatnonzero(row[i + 1 :]) + i + 1)
+
+
+def _pair(answer: Answer, t: int, first: int, second: int, needed: bool) -> Pair:
+    graph = answer.model.graph
+    histories = history_text(graph, t, first), history_text(graph, t, second)
+    if not needed:
+        return Pair(t + 1, *histories)
+    word, one, two = distinguish(graph, answer.relations, t, first, second)
+    return Pair(t + 1, *histories, word_text(graph, word), (graph.law_text(one), graph.law_text(two)))
