@@ -65,10 +65,13 @@ def main(arguments: list[str] | None = None) -> int:
         if options.model is None:
             parser.error("give a model or a zoo name")
         outputs = _outputs(options)
-        model = _load(options.model, rest)
-        from certify.answer import certify
+        from certify.progress import working
 
-        answer = certify(model, options.objective, seconds=options.seconds)
+        with working(f"certifying {options.model}"):
+            model = _load(options.model, rest)
+            from certify.answer import certify
+
+            answer = certify(model, options.objective, seconds=options.seconds)
         _write(answer, outputs)
     except ModelError as error:
         place = options.model if options.model and (Path(options.model).suffix or Path(options.model).exists()) else ""

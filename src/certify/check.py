@@ -3,7 +3,6 @@
 This file alone has to be trusted. It shares no code with the solver and takes only hints from the certificate: it reads
 the model again, numbers its histories itself and proves every claim, as docs/certificate.md specifies. Masses are
 integers and logarithms are enclosed between integers, so that no rounding error can tip a verdict. In short:
-
 * upper end: `cells` are sets of histories of one observation whose members, followed along every common continuation to
   the horizon, always have one action law. Some machine has these memory states at step t, so H(cells | O_t) suffices.
 * lower end: `words` are continuations. Two histories of one observation that can both follow a word and then have
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, groupby
 from typing import Any
 
 LIMIT = 100_000_000  # units of work, of roughly a microsecond
@@ -233,8 +232,10 @@ class Checker:
         return f'{opening}"episodes":[{body}],"format":"{MODEL}","horizon":{len(levels)}}}'
 
     def read_graph(self, document: dict[str, Any]) -> str:
-        """Nodes in their own order; returns the text of the digest."""
+        """Nodes in their own order, edges sorted; returns the text of the digest."""
         levels = [level["nodes"] for level in document["levels"]]
+        for node in chain(*levels):
+            node["edges"].sort(key=lambda edge: edge[:2])
         good = all(("mass" in node) == (t == 0) for t, nodes in enumerate(levels) for node in nodes)
         good = good and max(Counter(node["obs"] for node in chain(*levels[:1])).values(), default=0) == 1
         require(good and document["horizon"] == len(levels), "model: the levels are not those of a graph", Malformed)
@@ -245,9 +246,7 @@ class Checker:
         """Nodes to histories: laws are averaged, and actions must be drawn by the average."""
         self.seen = [[node["obs"] for node in nodes] for nodes in levels]  # O_t
         self.law: list[list[str]] = [[] for _ in levels]  # P(A_t | H_t)
-        self.after: list[list[dict[tuple[str, str], int]]] = [
-            [] for _ in levels
-        ]  # (A_t, O_t+1) → history one step later
+        self.after: list[list[dict[tuple[str, str], int]]] = [[] for _ in levels]  # (A_t, O_t+1) → history
         masses = [[node["mass"] for node in chain(*levels[:1])]]
         for t, nodes in enumerate(levels or [[]]):
             place, seen, flow = f"model, step {t + 1}", [*chain(*self.seen[t + 1 : t + 2])], []
@@ -283,7 +282,8 @@ class Checker:
         for t in reversed(range(self.horizon)):
             outcomes = self.check_step(t, outcomes)
         ends = [step.get("rate") or [step["lower"][0], step["upper"][1]] for step in self.steps]
-        said = [f"R_{t} in [{low}, {high}]" for t, (low, high) in enumerate(ends, 1)]
+        runs = [(key, [t for t, _ in run]) for key, run in groupby(enumerate(ends, 1), lambda item: item[1])]
+        said = [f"R_{'..'.join(map(str, ts[:: len(ts) - 1 or 1]))} in [{low}, {high}]" for (low, high), ts in runs]
         said += self.check_machine(claims["machine"]) if joint else []
         return said + [self.check_code(name, **code) for name, code in claims.get("codes", {}).items()]
 

@@ -37,6 +37,8 @@ def canonical(graph: Graph) -> bytes:
         for source, action, child, flow in zip(level.source, level.action, level.child, level.flow, strict=True):
             p = Fraction(int(flow), total) / Fraction(int(level.mass[source]), level.total)
             nodes[source]["edges"].append([graph.actions[action], int(child), str(p)])
+        for node in nodes:
+            node["edges"].sort(key=lambda edge: edge[:2])  # by name, whatever the numbers of the actions
         levels.append({"nodes": nodes})
     document = {"format": FORMAT, "horizon": graph.horizon, "levels": levels}
     return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
@@ -60,6 +62,8 @@ def read(document: Mapping[str, Any]) -> Graph:
             [_node(item, f"levels[{t}].nodes[{k}]", t, observations, actions, laws) for k, item in enumerate(items)]
             for t, items in enumerate(raw)
         ]
+        if len({node.observation for node in levels[0]}) < len(levels[0]):
+            raise ModelError("levels[0]", "two nodes show the same observation, but that is one history")
         for t, (items, nodes) in enumerate(zip(raw, levels, strict=True)):
             for k, (item, node) in enumerate(zip(items, nodes, strict=True)):
                 _connect(item, node, levels, t, f"levels[{t}].nodes[{k}]", actions, laws)

@@ -11,6 +11,7 @@ from certify.certificate import certificate_json
 from certify.colouring import alpha_bound, clique_bound
 from certify.floors import bitmasks, kind_masses
 from certify.logs import LogSum
+from certify.progress import track
 from certify.zoo import build
 
 _HEAD = ("W", "histories", "hall 1", "hall 2", "alpha bound", "clique bound", "one machine", "checked", "seconds")
@@ -19,7 +20,7 @@ _HEAD = ("W", "histories", "hall 1", "hall 2", "alpha bound", "clique bound", "o
 def print_ladder(drifts: list[int], seconds: float) -> int:
     """One row per number of drifts; 1 if a certificate is not verified."""
     rows: list[tuple[str, ...]] = [_HEAD]
-    for drift in drifts:
+    for drift in track(drifts, "certifying"):
         began = time.perf_counter()
         answer = certify(build("signpost-corridor", M=16, W=drift), seconds=seconds)
         verified = check.check(certificate_json(answer), answer.model.to_json())

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from certify import Answer, certify
 from certify.plot import staircase
+from certify.progress import track
 from certify.zoo import build, instances
 
 _MOST_STEPS = 13
@@ -17,10 +17,7 @@ _MOST_STEPS = 13
 def main(folder: Path = Path("out")) -> int:
     """Certify every instance of the zoo with its default parameters."""
     console = Console(width=None if sys.stdout.isatty() else 150)
-    answers = [
-        certify(build(item.name))
-        for item in track(instances(), "certifying the zoo", console=console, disable=not console.is_terminal)
-    ]
+    answers = [certify(build(item.name)) for item in track(instances(), "certifying the zoo")]
     table = Table(title="How many bits must a policy carry at each step?", title_justify="left", box=None)
     for head in ("task", "required bits, step by step", "history", "codes", "A2", "A4", "trans.", "certified"):
         table.add_column(

@@ -9,6 +9,7 @@ from pathlib import Path
 from certify.answer import Answer, certify
 from certify.errors import ModelError
 from certify.model import Model
+from certify.progress import track
 from certify.sources.adapter import to_model
 from certify.sources.bridge import Bridge, from_bridge, script
 from certify.zoo import build
@@ -97,7 +98,7 @@ def print_paper(checkout: str | None) -> int:
                 return to_model(from_bridge(bridge, task="passive-t-maze", length=length))
 
             sources = ("MIKASA-Base", "MIKASA-Base")
-        table = [_line(row) for row in rows(chain, maze, sources)]
+        table = [_line(row) for row in track(list(rows(chain, maze, sources)), "certifying")]
     heads = ("instance", "source", "A2", "A4", "transitive", "requirement", "matches the paper")
     widths = [max(len(line[k]) for line in [heads, *table]) for k in range(len(heads))]
     for line in [heads, *table]:

@@ -5,7 +5,6 @@ page of the documentation.
 """
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import numpy as np
 
 from certify.answer import Answer, certify
 from certify.errors import ModelError
+from certify.progress import track
 from certify.sources._need import need
 from certify.sources._survey_entries import ENTRIES, Entry
 from certify.sources.paper import profile_text
@@ -84,15 +84,7 @@ def _profile(answer: Answer) -> str:
 
 def survey_rows(entries: Sequence[Entry] = ENTRIES) -> list[Row]:
     """Certify every entry; on a terminal, a bar shows how far it has come."""
-    rows: list[Row] = []
-    for k, entry in enumerate(entries):
-        if sys.stderr.isatty():
-            bar = "█" * (24 * k // len(entries))
-            print(f"\r\x1b[K{bar:░<24} {k}/{len(entries)} {entry.name}", end="", file=sys.stderr, flush=True)
-        rows.append(_row(entry))
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    return rows
+    return [_row(entry) for entry in track(entries, "surveying")]
 
 
 def _row(entry: Entry) -> Row:
@@ -213,6 +205,10 @@ def write_page(page: str | Path, picture: str | Path, entries: Sequence[Entry] =
 
 
 _PAGE = """\
+---
+hide: [navigation, toc] # the table is wide
+---
+
 # Does this benchmark need memory, and how much?
 
 <!-- Written by certify.sources.survey.write_page: change it there. -->
