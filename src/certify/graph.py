@@ -1,7 +1,7 @@
 """The layered history graph: one level per step, one node per history (or per set of histories with equal futures)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol, SupportsIndex
@@ -135,33 +135,28 @@ class Episodes:
 def build(episodes: Episodes) -> Graph:
     """The prefix tree of the episodes, level by level."""
     horizon = episodes.observation.shape[1]
-    laws, weight, total = episodes.laws, episodes.weight, total_of(episodes.weight)
+    weight, total = episodes.weight, total_of(episodes.weight)
     label, size = rank(episodes.observation[:, 0])
+    mass = group_sums(label, weight, size)
     parent, arrival = np.zeros(size, np.int64), np.zeros(size, np.int64)
     levels: list[Level] = []
     for t in range(horizon):
         first = representatives(label, size)
-        mass = group_sums(label, weight, size)
         law, mixed = _average_laws(episodes, t, label, first)
-        observation = episodes.observation[first, t]
+        observation, ones = episodes.observation[first, t], np.ones(size, np.int64)
         entropy = conditional_entropy(mass, fiber_masses(observation, mass), total)
-        source = action = child = np.zeros(0, np.int64)
-        flow: Masses = child
+        level = Level(observation, law, mass, total, parent, arrival, ones, entropy, mixed)
         if t + 1 < horizon:
             if not episodes.empirical:
                 _check_draws(episodes, t, label, mass, law, first)
             step = pair(pair(label, episodes.action[:, t]), episodes.observation[:, t + 1])
-            label_next, size_next = rank(step)
-            first_next = representatives(label_next, size_next)
-            source, action, child = label[first_next], episodes.action[first_next, t], np.arange(size_next)
-            flow = group_sums(label_next, weight, size_next)
-        ones = np.ones(size, np.int64)
-        levels.append(
-            Level(observation, law, mass, total, parent, arrival, ones, entropy, mixed, source, action, child, flow)
-        )
-        if t + 1 < horizon:
-            label, size, parent, arrival = label_next, size_next, source, action  # pyright: ignore[reportPossiblyUnboundVariable]
-    return Graph(tuple(levels), episodes.observations, episodes.actions, tuple(laws.table))
+            child, size = rank(step)
+            first = representatives(child, size)
+            parent, arrival = label[first], episodes.action[first, t]
+            label, mass = child, group_sums(child, weight, size)
+            level = replace(level, source=parent, action=arrival, child=np.arange(size), flow=mass)
+        levels.append(level)
+    return Graph(tuple(levels), episodes.observations, episodes.actions, tuple(episodes.laws.table))
 
 
 def fiber_masses(observation: Ints, mass: Masses) -> Masses:

@@ -67,7 +67,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return written
 
 
-@pytest.mark.parametrize("data_format", ["arrow", "parquet"])
+@pytest.mark.parametrize("data_format", ["arrow", "hdf5", "parquet"])
 def test_a_dataset_becomes_a_certified_model(write: Write, data_format: str):
     write([episode(cue) for cue in CUES], data_format=data_format)
     recording = from_minari("test/fork-v0", name, act)
