@@ -27,7 +27,7 @@ _DOUBT = 1e-9  # floats further apart than this need no exact comparison
 class JointLimits:
     """Work of the exact search before the constructed machine and the floor are returned as a bracket."""
 
-    histories: int = 20_000  # of a merged graph that is unfolded
+    histories: int = 20_000  # of one level; sets of histories are bitmasks, so their cost is quadratic
     partitions: int = 50_000
     seconds: float = 20.0
 
@@ -88,7 +88,9 @@ def best_machine(
     targets = [exact_rate(level, floor.cells) for level, floor in zip(graph.levels, floors, strict=True)]
     proved = all(floor.proved for floor in floors)
     graph, relations = _unfolded(graph, relations, limits)
-    if any(np.any(level.paths != 1) for level in graph.levels) or not all(r.decided for r in relations):
+    small = max(level.size for level in graph.levels) <= limits.histories
+    tree = all(np.all(level.paths == 1) for level in graph.levels)
+    if not (small and tree and all(relation.decided for relation in relations)):
         return _strong_machine(graph, goal, low)
     search = _Search(Tree.of(graph, relations), goal, targets, limits)
     constructed = search.constructed()
