@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certify.colouring import Budget, Colouring, chromatic_number, minimum_entropy
-from certify.exact import Ints, group_sums, rank
+from certify.colouring import Budget, chromatic_number, minimum_entropy
+from certify.exact import Ints, Masses, fold, group_sums, pair, rank
 from certify.graph import Graph, Level
 from certify.logs import LogSum
 from certify.rates import cell_masses, conditional_rate, most_in_a_fiber
-from certify.relations import Matrix, Relation
+from certify.relations import Matrix, Relation, blocks
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,6 @@ class Floor:
     cells: Ints  # compatible cells, one label a node
     states: int | None  # largest chromatic number of a fiber
     method: str
-    colourings: dict[int, Colouring]  # of each (observation, law) group that has no classes
 
 
 def floors(graph: Graph, relations: list[Relation], strong: list[Ints], seconds: float = 60.0) -> list[Floor]:
@@ -39,23 +39,70 @@ def floor(level: Level, relation: Relation, strong: Ints, budget: Budget | None 
     """The floor of one step."""
     if relation.transitive:
         rate = conditional_rate(level, relation.kind)
-        return Floor(rate, rate, True, relation.kind, most_in_a_fiber(level, relation.kind), "classes", {})
-    budget = budget or Budget(60.0)
-    colourings, cells = _colour(level, relation, budget)
-    masses = _group_masses(level, relation)
+        return Floor(rate, rate, True, relation.kind, most_in_a_fiber(level, relation.kind), "classes")
+    groups = len(relation.start)
     coarse = relation.kind.copy()
-    inside = np.isin(relation.group[relation.kind], list(colourings))
+    inside = np.isin(relation.group[relation.kind], relation.loose)
     coarse[inside] = relation.start[relation.group[relation.kind[inside]]]
     base = conditional_rate(level, coarse)
-    lower = base + sum(masses[g] / level.total * c.lower.bits for g, c in colourings.items())
+    share = group_sums(relation.group[relation.kind], level.mass, groups)[relation.loose] / level.total
+    found = _colour(level, relation, budget or Budget(60.0))
+    lower = base + float(np.sum(share.astype(float) * found.lower))
     if not relation.decided:
         upper = conditional_rate(level, strong)
-        return Floor(min(lower, upper), upper, False, strong, None, "bracket: more pairs than the limit", colourings)
+        return Floor(min(lower, upper), upper, False, strong, None, "bracket: more pairs than the limit")
+    cells = found.label[relation.kind]
     upper = conditional_rate(level, cells)
-    proved = all(c.optimal for c in colourings.values())
-    method = "colouring" if proved else "bracket: colouring stopped at its limit"
-    states = _states(level, relation, budget)
-    return Floor(upper if proved else min(lower, upper), upper, proved, cells, states, method, colourings)
+    method = "colouring" if found.proved else "bracket: colouring stopped at its limit"
+    states = _states(level, relation, found.colours)
+    return Floor(upper if found.proved else min(lower, upper), upper, found.proved, cells, states, method)
+
+
+@dataclass(frozen=True)
+class _Coloured:
+    """The best colourings of the loose groups."""
+
+    label: Ints  # of each kind
+    lower: NDArray[np.float64]  # proved bits within each loose group
+    proved: bool
+    colours: Ints | None  # fewest colours of each loose group, None if one is not known
+
+
+def _colour(level: Level, relation: Relation, budget: Budget) -> _Coloured:
+    """Colour one group of each pattern of masses and conflicts; groups of one pattern have the same answer."""
+    masses = group_sums(relation.kind, level.mass, relation.kinds)
+    pattern, patterns = _patterns(relation, masses)
+    label = np.arange(relation.kinds)
+    lower, colours = np.zeros(patterns), np.zeros(patterns, np.int64)
+    proved = known = True
+    sizes = np.diff(np.r_[relation.start, relation.kinds])
+    for k, groups in enumerate(blocks(pattern)):
+        alike = relation.loose[groups]
+        first, size = int(relation.start[alike[0]]), int(sizes[alike[0]])
+        if budget.spent:  # every kind by itself is a valid cell, and nothing is proved
+            proved = known = False
+            continue
+        conflicts = bitmasks(relation.conflict_matrix(np.arange(first, first + size)))
+        found = minimum_entropy([int(m) for m in masses[first : first + size]], conflicts, budget.limits())
+        fewest = chromatic_number(conflicts, int(200_000 * budget.limits().seconds))
+        lower[k], proved = found.lower.bits, proved and found.optimal
+        colours[k], known = fewest or 0, known and fewest is not None
+        for mask in found.classes:
+            members = np.flatnonzero([mask >> v & 1 for v in range(size)])
+            label[relation.start[alike][:, None] + members] = (relation.start[alike] + members[0])[:, None]
+    return _Coloured(label, lower[pattern], proved, colours[pattern] if known else None)
+
+
+def _patterns(relation: Relation, masses: Masses) -> tuple[Ints, int]:
+    """Loose groups by the masses and the conflicts of their kinds, in order."""
+    place = np.full(len(relation.start), -1)
+    place[relation.loose] = np.arange(len(relation.loose))
+    kinds = np.flatnonzero(place[relation.group] >= 0)
+    _, ranks = np.unique(masses[kinds], return_inverse=True)
+    pattern, _ = fold(np.zeros(len(relation.loose), np.int64), place[relation.group[kinds]], ranks.astype(np.int64))
+    first, second = relation.clash // relation.kinds, relation.clash % relation.kinds
+    begin = relation.start[relation.group[first]]
+    return fold(pattern, place[relation.group[first]], pair(first - begin, second - begin))
 
 
 def bitmasks(matrix: Matrix) -> list[int]:
@@ -78,34 +125,12 @@ def exact_rate(level: Level, cells: Ints) -> LogSum:
     return LogSum.of([*terms, *((Fraction(-int(m), level.total), int(m)) for m in masses)])
 
 
-def _group_masses(level: Level, relation: Relation) -> list[int]:
-    groups = int(relation.group.max()) + 1
-    return [int(mass) for mass in group_sums(relation.group[relation.kind], level.mass, groups)]
-
-
-def _colour(level: Level, relation: Relation, budget: Budget) -> tuple[dict[int, Colouring], Ints]:
-    masses = kind_masses(level, relation)
-    label = np.arange(relation.kinds)
-    colourings: dict[int, Colouring] = {}
-    for g, matrix in relation.conflicts.items():
-        first = int(relation.start[g])
-        found = minimum_entropy(masses[first : first + len(matrix)], bitmasks(matrix), budget.limits())
-        for mask in found.classes:
-            inside = [first + k for k in range(len(matrix)) if mask >> k & 1]
-            label[inside] = inside[0]
-        colourings[g] = found
-    return colourings, label[relation.kind]
-
-
-def _states(level: Level, relation: Relation, budget: Budget) -> int | None:
+def _states(level: Level, relation: Relation, colours: Ints | None) -> int | None:
     """Chromatic numbers add over the laws of one observation, since different laws always conflict."""
-    groups = int(relation.group.max()) + 1
-    count = np.bincount(relation.group, minlength=groups)
-    for g, matrix in relation.conflicts.items():
-        colours = chromatic_number(bitmasks(matrix), int(200_000 * budget.limits().seconds))
-        if colours is None:
-            return None
-        count[g] = colours
-    observation = np.empty(groups, np.int64)
+    if colours is None:
+        return None
+    count = np.diff(np.r_[relation.start, relation.kinds])
+    count[relation.loose] = colours
+    observation = np.empty(len(count), np.int64)
     observation[relation.group[relation.kind]] = level.observation
     return int(np.bincount(rank(observation)[0], weights=count).max())

@@ -85,10 +85,10 @@ def best_machine(
         value = goal.rough(rates)
         return Joint(graph, [r.kind for r in relations], rates, (value, value), True, True)
     low = goal.rough([floor.lower for floor in floors])
-    targets = [exact_rate(level, floor.cells) for level, floor in zip(graph.levels, floors, strict=True)]
+    small = max(level.size for level in graph.levels) <= limits.histories
+    targets = [exact_rate(x, f.cells) for x, f in zip(graph.levels, floors, strict=True)] if small else []
     proved = all(floor.proved for floor in floors)
     graph, relations = _unfolded(graph, relations, limits)
-    small = max(level.size for level in graph.levels) <= limits.histories
     tree = all(np.all(level.paths == 1) for level in graph.levels)
     if not (small and tree and all(relation.decided for relation in relations)):
         return _strong_machine(graph, goal, low)
