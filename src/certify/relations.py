@@ -150,6 +150,9 @@ def _refine(graph: Graph, t: int, after: Relation, pair_limit: int) -> Relation:
     # twins: signatures of one hard group with the same list of conflicts
     base = np.where(hard[group[node_of]], group[node_of], groups + np.arange(signatures))
     twin, twins = fold(base, first, second)
+    sizes = np.bincount(group[node_of[representatives(twin, twins)]], minlength=groups)[hard]
+    if len(sizes) and int(sizes.max()) ** 2 > pair_limit:  # a conflict graph that could not be coloured either
+        return _give_up(group, signature, hard, edges, node_of, after)
     return _numbered(group, twin[signature], twins, hard, twin[first], twin[second], after.decided)
 
 

@@ -9,7 +9,7 @@ from certify_exhaustive import Exhaustive
 from certify_twin import Document, Pairs, Twin, documents, is_transitive, loose_models, node_histories
 from hypothesis import given, settings
 
-from certify import Model
+from certify import Model, certify
 from certify.exact import rank
 from certify.floors import floors
 from certify.graph import Graph
@@ -220,3 +220,17 @@ def test_undecided_relations_are_decided_with_a_larger_limit() -> None:
     graph = build("signpost-corridor", W=3).graph
     assert not all(relation.decided for relation in compatibility(graph, 100))
     assert all(relation.decided for relation in compatibility(graph))
+
+
+def test_a_fiber_of_very_many_kinds_is_left_as_a_bracket() -> None:
+    """A world and a bit are shown once; the world comes back and the bit is asked for: n/2 lone conflicts."""
+    n = 10_000
+    ids = np.arange(n)
+    observations = np.stack([ids, np.full(n, n), n + 1 + ids // 2], axis=1)
+    actions = np.stack([np.zeros(n, np.int64), np.zeros(n, np.int64), 1 + ids % 2], axis=1)
+    answer = certify(Model.from_arrays(observations, actions))
+    step = answer.steps[1]
+    assert not step.transitive
+    assert step.decided  # by three histories, though not by all pairs
+    assert step.lower <= 1.0 <= step.upper
+    assert step.rate is None
