@@ -27,7 +27,7 @@ _DOUBT = 1e-9  # floats further apart than this need no exact comparison
 class JointLimits:
     """Work of the exact search before the constructed machine and the floor are returned as a bracket."""
 
-    histories: int = 20_000  # of one level; sets of histories are bitmasks, so their cost is quadratic
+    histories: int = 20_000  # of one level, or of all together once unfolded; as bitmasks they cost their square
     partitions: int = 50_000
     seconds: float = 20.0
 
