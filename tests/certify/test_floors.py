@@ -127,3 +127,26 @@ def test_masses_beyond_64_bits() -> None:
     words = {found.cells[k]: graph.history(1, k)[0] for k in range(3)}
     assert found.cells.tolist().count(max(found.cells, key=found.cells.tolist().count)) == 2
     assert words[min(found.cells, key=found.cells.tolist().count)] == "h1", "the heavier partner takes h2, exactly"
+
+
+def test_fibers_of_equal_masses_but_other_conflicts_are_not_taken_for_one() -> None:
+    """Four equally likely histories each: a path of conflicts in one fiber, two nested conflicts in the other."""
+    conflicts = {"path": [(0, 1), (1, 2), (2, 3)], "nested": [(0, 3), (1, 2)]}
+    episodes = []
+    for fiber, edges in conflicts.items():
+        for k in range(4):
+            meets = [edge for edge in edges if k in edge]
+            for edge in meets:
+                seen = [f"{fiber} {k}", fiber, f"{fiber} {edge}"]
+                done = ["wait", "wait", f"say {edge.index(k)}"]
+                steps = [{"obs": o, "action_law": {a: 1}, "action": a} for o, a in zip(seen, done, strict=True)]
+                episodes.append({"weight": Fraction(1, 8 * len(meets)), "steps": steps})
+    graph = Model.from_episodes(episodes).graph
+    relation = compatibility(graph)[1]
+    found = floor(graph.levels[1], relation, strong_classes(graph)[1])
+    assert len(relation.loose) == 2
+    assert found.proved
+    assert found.upper == 1.0
+    together = [(a, b) for a in range(8) for b in range(a) if found.cells[a] == found.cells[b]]
+    assert together
+    assert not any(relation.in_conflict(a, b) for a, b in together)
