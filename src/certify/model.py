@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,15 @@ _ARRAY_KEYS = {
 
 
 @dataclass(frozen=True)
+class Dynamics:
+    """The world behind a model: what it shows, and what the expert would do, after any actions whatever."""
+
+    latents: tuple[tuple[Any, Fraction], ...]  # hidden values with their weights
+    step: Callable[[Any, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]]  # as `from_latents` takes it
+    owner: tuple[int, ...]  # of each episode enumerated, the place of its latent
+
+
+@dataclass(frozen=True)
 class Model:
     """Weighted episodes of observations and expert action laws, or a merged graph that stands for them.
 
@@ -49,6 +58,7 @@ class Model:
     graph: Graph
     episodes: Episodes | None = None
     name: str = ""
+    dynamics: Dynamics | None = field(default=None, compare=False, repr=False)  # only `from_latents` knows them
 
     @property
     def horizon(self) -> int:
@@ -139,18 +149,22 @@ class Model:
     ) -> Model:
         """From a callable: `step(latent, actions so far)` gives the observation and the expert's law.
 
-        Every latent is enumerated, and every action that a law allows is followed with its exact probability.
+        Every latent is enumerated, and every action that a law allows is followed with its exact probability. The
+        callable stays with the model as its `dynamics`, so that policies other than the expert can be played in it.
         """
         if horizon < 1:
             raise ModelError("horizon", f"expected a whole number of steps, at least 1, not {horizon}")
         items = cast(Iterable[tuple[L, Rational]], latents.items() if isinstance(latents, Mapping) else latents)
+        weighted = tuple((latent, rational(weight, f"latents[{latent!r}]")) for latent, weight in items)
         episodes: list[dict[str, Any]] = []
-        for latent, weight in items:
-            stack: list[tuple[Fraction, tuple[dict[str, Any], ...]]] = [(rational(weight, f"latents[{latent!r}]"), ())]
+        owner: list[int] = []
+        for place, (latent, weight) in enumerate(weighted):
+            stack: list[tuple[Fraction, tuple[dict[str, Any], ...]]] = [(weight, ())]
             while stack:
                 mass, steps = stack.pop()
                 if len(steps) == horizon:
                     episodes.append({"weight": mass, "steps": list(steps)})
+                    owner.append(place)
                     continue
                 observation, law = step(latent, tuple(s["action"] for s in steps))
                 law = {law: 1} if isinstance(law, str) else law
@@ -158,7 +172,8 @@ class Model:
                     share = mass * rational(p, f"step({latent!r}, …)")
                     if share:
                         stack.append((share, (*steps, {"obs": observation, "action_law": law, "action": action})))
-        return Model.from_episodes({"horizon": horizon, "episodes": episodes}, name)
+        model = Model.from_episodes({"horizon": horizon, "episodes": episodes}, name)
+        return replace(model, dynamics=Dynamics(weighted, step, tuple(owner)))
 
     @staticmethod
     def from_generative(

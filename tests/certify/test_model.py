@@ -21,6 +21,7 @@ from certify.merged import unfold
 from certify.rates import conditional_rate
 from certify.relations import compatibility, strong_classes, support_classes
 from certify.zoo import build
+from certify.zoo.registry import Instance, instances
 
 
 def coin(weight: str, obs: str, action: str) -> dict[str, Any]:
@@ -393,3 +394,40 @@ def test_a_graph_file_is_loaded_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text(build("modulo-counter").to_json())
     assert Model.load(path).digest == build("modulo-counter").digest
+
+
+# ---- dynamics
+
+
+def _echo(latent: str, actions: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Shows the latent, then the last action; the expert tosses a coin."""
+    return (actions[-1] if actions else latent), {"l": "1/2", "r": "1/2"}
+
+
+def test_latents_leave_their_dynamics_with_the_model() -> None:
+    model = Model.from_latents(2, {"x": "1/3", "y": "2/3", "never": 0}, _echo)
+    assert model.dynamics is not None
+    assert model.dynamics.latents == (("x", Fraction(1, 3)), ("y", Fraction(2, 3)), ("never", Fraction(0)))
+    assert model.dynamics.step("x", ("jump",))[0] == "jump"
+    assert model.dynamics.owner == (0, 0, 0, 0, 1, 1, 1, 1)
+    assert model.episodes is not None
+    for row, origin in enumerate(model.episodes.origin):
+        latent, weight = model.dynamics.latents[model.dynamics.owner[origin]]
+        assert model.graph.observations[model.episodes.observation[row, 0]] == latent
+        assert Fraction(int(model.episodes.weight[row]), int(model.episodes.weight.sum())) == weight / 4
+
+
+def test_dynamics_change_neither_digest_nor_text() -> None:
+    model = Model.from_latents(2, {"x": "1/3", "y": "2/3"}, _echo)
+    plain = Model.from_json(model.to_json())
+    assert plain.dynamics is None
+    assert plain.digest == model.digest
+    assert "dynamics" not in repr(model)
+    assert Model(model.graph, model.episodes, model.name) == model
+
+
+@pytest.mark.parametrize("item", [i for i in instances() if i.name not in ("running-parity", "modulo-counter")])
+def test_every_enumerated_instance_knows_its_dynamics(item: Instance) -> None:
+    model = build(item.name)
+    assert model.dynamics is not None
+    assert sum(weight for _, weight in model.dynamics.latents) == 1

@@ -3,7 +3,7 @@
 import difflib
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -76,7 +76,7 @@ def build(name: str, **parameters: str | Parameter) -> Model:
     values = {key: item.read(key, value) for key, value in parameters.items()}
     model = item.make(**values)
     label = " ".join([item.name, *(f"{key}={value}" for key, value in values.items())])
-    return Model(model.graph, model.episodes, label)
+    return replace(model, name=label)
 
 
 def require(holds: bool, place: str, reason: str) -> None:

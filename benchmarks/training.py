@@ -1,0 +1,359 @@
+"""How fast cohorts train: seeds stacked, steps in parallel, against the literal loop of one seed.
+
+Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER]``. The CUDA part has the shape of two-cues at gap
+20, on a stand-in without simulator; the CPU part is the gap toy. FOLDER/training-DEVICE.json grows with every result.
+"""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# certify.py beside this file has the package's name, so this folder must not be searched
+sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
+
+from certify.zoo import build  # noqa: E402
+from diacritic.carrier.cell import Inputs, drive, observe, propose  # noqa: E402
+from diacritic.carrier.layers import Parameters  # noqa: E402
+from diacritic.carrier.quantise import look_up  # noqa: E402
+from diacritic.training import parallel, reference, scan  # noqa: E402
+from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
+from diacritic.training.data import Data, from_arrays  # noqa: E402
+from diacritic.training.learner import learner  # noqa: E402
+from diacritic.training.preset import PRESETS  # noqa: E402
+from diacritic.training.symbolic import from_model  # noqa: E402
+
+UPDATES = 10_000
+HORIZON, SHOWN, DECISIONS = 47, range(3, 6), (8, 38)
+Results = dict[str, Any]
+
+
+def two_cues(episodes: int = 448, seed: int = 0) -> tuple[Data, Tensor]:
+    """An arm that moves 10 cm to one of two sides, twice, each time as a cue told it; and the cues, [2, N].
+
+    Both cues show at steps 3 to 5 and are used at steps 8 and 38; 2 mm of noise on positions and commands.
+    """
+    made = torch.Generator().manual_seed(seed)
+    cue = torch.stack([torch.arange(episodes) % 2, torch.arange(episodes) // 2 % 2])
+    clutter = 0.1 * torch.randn(episodes, 18, generator=made)
+    position, clean, actions, observations = torch.zeros(episodes, 3), [], [], []
+    for t in range(HORIZON):
+        goal, lit = torch.zeros(episodes, 3), torch.zeros(episodes, 6)
+        for which, decision in enumerate(DECISIONS):
+            if decision <= t < decision + 4:
+                goal[:, which] = 0.1 * (2 * cue[which] - 1)
+                lit[:, 4 + which] = 1.0
+            if t in SHOWN:
+                lit[torch.arange(episodes), 2 * which + cue[which]] = 1.0
+        noise = 0.002 * torch.randn(episodes, 25, generator=made)
+        observations.append(torch.cat([position + noise[:, :3], clutter + noise[:, 3:21], lit], 1))
+        command = torch.cat([0.5 * (goal - position), goal[:, :1].abs() + goal[:, 1:2].abs()], 1)
+        clean.append(command)
+        actions.append(command + noise[:, 21:])
+        position = position + actions[-1][:, :3]
+    seen, done, wanted = torch.stack(observations), torch.stack(actions), torch.stack(clean)
+    middle, spread = done.mean((0, 1)), done.std((0, 1))
+    seen = (seen - seen.mean((0, 1))) / seen.std((0, 1))
+    data = from_arrays(seen, (done - middle) / spread)
+    return replace(data, forecast=_forecast((wanted - middle) / spread), decisions=DECISIONS), cue
+
+
+def _forecast(clean: Tensor) -> Tensor:
+    """The noiseless later actions, [1, T, N, T−1, A]; before the cues have shown, their mean over episodes."""
+    later = torch.arange(HORIZON).unsqueeze(1) + torch.arange(1, HORIZON)
+    known = clean[later.clamp(max=HORIZON - 1)].transpose(1, 2)
+    unknown = known.mean(1, keepdim=True).expand_as(known)
+    time = torch.arange(HORIZON).view(-1, 1, 1, 1)
+    return torch.where(time < SHOWN[0], unknown, known).unsqueeze(0)
+
+
+def plan_of(runs: int, **changes: Any) -> Plan:
+    """The event-agnostic learner as it is measured."""
+    seeds = tuple(Run(seed) for seed in range(runs))
+    return Plan(learner("event-agnostic"), PRESETS["carousel"], seeds, UPDATES, batch=512, **changes)
+
+
+def wait(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def clocked(work: Callable[[], object], device: str) -> float:
+    """Seconds, with everything done that was asked for."""
+    wait(device)
+    began = time.perf_counter()
+    work()
+    wait(device)
+    return time.perf_counter() - began
+
+
+def forget() -> None:
+    """As if nothing had been trained or compiled yet in this process."""
+    torch.compiler.reset()
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+
+
+def literal_loop(cohort: Cohort) -> Callable[[], None]:
+    """One update of the reference engine on a batch of episodes gathered by index: the loop that everyone writes."""
+    batch, made = cohort.plan.batch or 1, torch.Generator().manual_seed(0)
+
+    def update() -> None:
+        drawn = torch.multinomial(cohort.data.weight.cpu(), batch, True, generator=made).to(cohort.device)
+        data = gathered(cohort.data, drawn)
+        trace = reference.trace(
+            cohort.parameters, cohort.plan.carrier, data, data.weight.unsqueeze(0), cohort.plan.preset.gradient
+        )
+        losses = [term.loss(trace, data, cohort.clock) for term in cohort.plan.learner.terms]
+        cohort.optimiser.descend(torch.stack(losses).sum())
+        cohort.clock.step.add_(1)
+
+    return update
+
+
+def gathered(data: Data, episodes: Tensor) -> Data:
+    """Some episodes, equally weighted."""
+    return replace(
+        data,
+        observation_index=data.observation_index[:, episodes],
+        previous_index=data.previous_index[:, episodes],
+        target=data.target[:, episodes],
+        forecast=None if data.forecast is None else data.forecast[:, :, episodes],
+        weight=torch.full_like(data.weight[:1], 1 / len(episodes)).expand(len(episodes)),
+    )
+
+
+@torch.no_grad()
+def sufficient(cohort: Cohort, cue: Tensor) -> Tensor:
+    """Which runs decide rightly in every episode, from codes that tell the classes apart just before: [S]."""
+    trace = cohort.trace()
+    prediction, codes = trace.steps(trace.read("act")), trace.step_code
+    good = torch.ones(len(codes), dtype=torch.bool, device=codes.device)
+    for which, step in enumerate(DECISIONS):
+        target = cohort.data.target[step, :, which]
+        second = cue[which].to(codes.device).bool()
+        half = (target[second].mean() - target[~second].mean()).abs() / 2
+        good &= ((prediction[:, step, :, which] - target).abs() < half).all(1)
+        held = torch.nn.functional.one_hot(codes[:, step - 1], cohort.plan.carrier.codes).bool()
+        good &= ~(held[:, second].any(1) & held[:, ~second].any(1)).any(1)
+    return good
+
+
+def in_float64(cohort: Cohort) -> tuple[dict[str, Tensor], Inputs]:
+    """Parameters and inputs of every step."""
+    parameters = {name: value.detach().double() for name, value in cohort.parameters.items()}
+    return parameters, parallel.tokens(cohort.data.to(cohort.device, torch.float64))
+
+
+def driven(parameters: Parameters, shown: Inputs) -> Tensor:
+    """The driven part of f's first layer, by the definition."""
+    return drive(parameters, "residual", observe(parameters, shown), shown.previous)
+
+
+@torch.no_grad()
+def agreement(cohort: Cohort) -> Results:
+    """How far codes are from the nearest in float64, each step given the code before it."""
+    code = cohort.trace().step_code
+    exact, shown = in_float64(cohort)
+    before = torch.cat([torch.full_like(code[:, :1], cohort.plan.carrier.codes), code[:, :-1]], 1).flatten(1)
+    start = torch.cat([exact["codebook"], torch.zeros_like(exact["codebook"][:, :1])], 1)
+    carried = look_up(start, before)
+    proposal = carried + propose(exact, "residual", carried, driven(exact, shown))
+    distance = torch.stack([(proposal - e.unsqueeze(1)).square().sum(-1) for e in exact["codebook"].unbind(1)], -1)
+    excess = distance.gather(-1, code.flatten(1).unsqueeze(-1)).squeeze(-1) - distance.min(-1).values
+    return {
+        "steps": code.numel(),
+        "not_nearest": int((excess > 0).sum()),
+        "beyond_1e-5": int((excess > 1e-5).sum()),
+        "largest_excess": float(excess.max()),
+    }
+
+
+def gradient_error(plan: Plan, data: Data, device: str) -> float:
+    """‖g − g₆₄‖ / ‖g₆₄‖ of the worst run in the first update, against float64 autograd of the reference."""
+    plan = replace(plan, preset=replace(plan.preset, clip=None))
+    cohort = Cohort(plan, data, device)
+    exact = {name: value.detach().double() for name, value in cohort.parameters.items()}
+    twin = Cohort(replace(plan, engine="reference", precision=torch.float64, low=None), data, device, exact)
+    cohort.update()
+    twin.update()
+    expected = twin.optimiser.gradient
+    return float(((cohort.optimiser.gradient - expected).norm(dim=1) / expected.norm(dim=1)).max())
+
+
+def kernels(cohort: Cohort) -> Results:
+    """Milliseconds of the two kernels, for several sizes of their tiles, and of the torch code that defines them."""
+    from triton.testing import do_bench
+
+    from diacritic.training.kernels import drive as drive_kernel
+    from diacritic.training.kernels import scan as scan_kernel
+
+    parameters = {name: value.detach() for name, value in cohort.parameters.items()}
+    shown = parallel.tokens(cohort.data)
+    inputs = (parameters, shown.observation, shown.previous)
+    found: Results = {}
+
+    def timed(name: str, work: Callable[[], Tensor]) -> None:
+        try:
+            found[name] = do_bench(work, warmup=50, rep=200, return_mode="median")
+        except RuntimeError as problem:  # a tile that is too large for the chip is a result too
+            found[name] = str(problem).splitlines()[0]
+        print(f"  {name}: {found[name]}", flush=True)
+
+    expected = driven(*in_float64(cohort))
+    exact = drive_kernel.exact_drive_cuda(*inputs)
+    found["drive error"] = float((exact - expected).norm() / expected.norm())
+    print(f"  drive error against float64: {found['drive error']:.2e}")
+    del expected
+    for sizes in ((128, 32, 8, 2), (128, 32, 8, 3), (128, 16, 8, 2), (64, 32, 4, 2), (64, 32, 4, 1), (64, 16, 4, 2)):
+        timed(f"drive {sizes}", lambda sizes=sizes: drive_kernel.launch(*inputs, *sizes))
+    steps = exact.unflatten(1, (cohort.data.horizon, cohort.data.episodes))
+    tables = scan.code_tables(parameters)
+    for sizes in ((16, 32, 1, 2), (16, 32, 1, 3), (16, 16, 1, 2), (32, 32, 2, 2), (32, 16, 1, 2), (64, 32, 4, 2)):
+        timed(f"scan {sizes}", lambda sizes=sizes: scan_kernel.launch(steps, *tables, *sizes))
+    timed("code tables", lambda: scan.code_tables(parameters)[2])
+    return found
+
+
+def curve(data: Data, sizes: tuple[int, ...], updates: int, **changes: Any) -> list[Results]:
+    """Milliseconds per update and seconds per run of 10⁴ updates, for cohorts of several sizes."""
+    rows = []
+    for runs in sizes:
+        forget()
+        cohort = Cohort(plan_of(runs, low=torch.bfloat16, **changes), data, "cuda")
+        first = clocked(lambda cohort=cohort: cohort.advance(1), "cuda")
+        cohort.advance(10)
+        seconds = clocked(lambda cohort=cohort: cohort.advance(updates), "cuda") / updates
+        row = {"runs": runs, "ms_per_update": 1e3 * seconds, "s_per_run": UPDATES * seconds / runs, "first_s": first}
+        rows.append({**row, "gib": torch.cuda.max_memory_reserved() / 2**30})
+        print(f"  {rows[-1]}", flush=True)
+        del cohort
+    return rows
+
+
+def to_sufficiency(data: Data, cue: Tensor, runs: int, most: int = 3000) -> Results:
+    """When each seed is first sufficient, looked at every 100 updates; only training is clocked."""
+    cohort = Cohort(plan_of(runs, low=torch.bfloat16), data, "cuda")
+    cohort.advance(1)
+    first, spent = torch.full((runs,), -1), 0.0
+    for at in range(100, most + 1, 100):
+        spent += clocked(lambda at=at: cohort.advance(at - cohort.step), "cuda")
+        first[(first < 0) & sufficient(cohort, cue).cpu()] = at
+        if (first > 0).all():
+            break
+    reached = first[first > 0]
+    each = spent / cohort.step / runs
+    print(f"  {len(reached)}/{runs} seeds sufficient after {cohort.step} updates", flush=True)
+    return {
+        "updates": first.tolist(),
+        "sufficient": len(reached),
+        "median_s_per_seed": float(reached.double().median()) * each if len(reached) else None,
+        "wall_s": spent,
+        "agreement": agreement(cohort),
+    }
+
+
+def on_cuda(save: Callable[[str, Any], None]) -> None:
+    """Everything that is claimed for the H200."""
+    print(torch.cuda.get_device_name())
+    data, cue = two_cues()
+    began = time.perf_counter()
+    cohort = Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")
+    cohort.advance(1)
+    wait("cuda")
+    save("time_to_first_update_s", time.perf_counter() - began)
+    save("kernels", kernels(cohort))
+    del cohort
+    save("carousel", curve(data, (1, 2, 4, 8, 16, 32, 64), 200))
+    forget()
+    for name, low in (("float32", None), ("bfloat16", torch.bfloat16)):
+        save(f"gradient_error_{name}", gradient_error(plan_of(4, low=low), data, "cuda"))
+    save("to_sufficiency", to_sufficiency(data, cue, 32))
+    forget()
+    update = literal_loop(Cohort(plan_of(1, engine="reference"), data, "cuda"))
+    update()
+    eager = clocked(lambda: [update() for _ in range(20)], "cuda") / 20
+    save("literal_loop_s_per_run", UPDATES * eager)
+    full = replace(PRESETS["carousel"], gradient="full")
+    plan = replace(plan_of(32, low=torch.bfloat16), preset=full)
+    forget()
+    cohort = Cohort(plan, data, "cuda")
+    cohort.advance(2)
+    save("full_gradient_s_per_run", UPDATES / 32 * clocked(lambda: cohort.advance(50), "cuda") / 50)
+
+
+def on_cpu(save: Callable[[str, Any], None], updates: int = 300) -> None:
+    """The gap toy, 8 seeds × 6,000 steps: both loops are timed for some updates and extrapolated."""
+    data = from_model(build("gap", gap2=6))
+    seeds, steps = 8, 6000
+    plan = Plan(learner("plain"), PRESETS["carousel"], tuple(Run(seed) for seed in range(seeds)), steps, batch=512)
+    cohort = Cohort(plan, data)
+    cohort.advance(10)
+    fast = clocked(lambda: cohort.advance(updates), "cpu") * steps / updates
+    update = literal_loop(Cohort(replace(plan, runs=plan.runs[:1], engine="reference"), data))
+    update()
+    literal = clocked(lambda: [update() for _ in range(updates)], "cpu") * steps / updates * seeds
+    save("cohort_s", fast)
+    save("literal_loops_s", literal)
+    save("ratio", literal / fast)
+    print(
+        f"gap toy, {seeds} seeds × {steps} updates, extrapolated from {updates} updates of the cohort and of one seed"
+    )
+
+
+def summary(found: Results) -> str:
+    """What was claimed beside what was measured."""
+    if "ratio" in found:
+        return f"cohort against literal loops: {found['ratio']:.0f}× (target 20)"
+    best = next(row for row in found["carousel"] if row["runs"] == 32)
+    ratio = found["literal_loop_s_per_run"] / best["s_per_run"]
+    lines = [
+        f"cohort of 32: {best['ms_per_update']:.2f} ms/update, {best['s_per_run']:.2f} s per run (target 1.5)",
+        f"literal loop, one seed: {found['literal_loop_s_per_run']:.0f} s per run; ratio {ratio:.0f} (target 300)",
+        f"full gradient, cohort of 32: {found['full_gradient_s_per_run']:.2f} s per run (target 5)",
+        f"time to first update: {found['time_to_first_update_s']:.1f} s (target 30)",
+        f"first sufficient state: {found['to_sufficiency']['sufficient']}/32, median "
+        f"{found['to_sufficiency']['median_s_per_seed']} s per seed; codes {found['to_sufficiency']['agreement']}",
+        f"gradient error: fp32 {found['gradient_error_float32']:.1e}, bf16 {found['gradient_error_bfloat16']:.1e}",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    device = options.add_mutually_exclusive_group()
+    device.add_argument("--cpu", action="store_true", help="the gap toy, on the CPU")
+    device.add_argument("--cuda", action="store_true", help="the two-cues shape (default with a GPU)")
+    options.add_argument("--out", type=Path, default=Path("out"), help="where the JSON goes")
+    chosen = options.parse_args()
+    if chosen.cuda and not torch.cuda.is_available():
+        options.error("--cuda: PyTorch sees no GPU here; use --cpu")
+    name = "cuda" if chosen.cuda or (torch.cuda.is_available() and not chosen.cpu) else "cpu"
+    found: Results = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if name == "cuda" else "cpu"}
+    path = chosen.out / f"training-{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def save(key: str, value: Any) -> None:
+        found[key] = value
+        print(f"{key}: {value}", flush=True)
+        fresh = path.with_suffix(".part")
+        fresh.write_text(json.dumps(found, indent=1) + "\n")
+        os.replace(fresh, path)
+
+    on_cuda(save) if name == "cuda" else on_cpu(save)
+    print(summary(found))
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

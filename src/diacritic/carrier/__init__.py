@@ -1,0 +1,1 @@
+"""What carries the memory: the sole-carrier cell and its controls."""

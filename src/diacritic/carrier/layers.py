@@ -1,0 +1,59 @@
+"""Stacked layers: every weight has a leading axis of runs, and one product serves all of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Parameters = Mapping[str, Tensor]  # name → [runs, …]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """How one parameter looks in one run, and the scale that it starts with."""
+
+    shape: tuple[int, ...]
+    start: str = "uniform"  # uniform in ±scale, normal with deviation scale, or zero
+    scale: float = 1.0
+
+
+def dense(name: str, inputs: int, outputs: int, bias: bool = True) -> dict[str, Weight]:
+    """A linear layer that starts as PyTorch's do: uniform in ±1/√inputs."""
+    bound = inputs**-0.5
+    layer = {f"{name}.weight": Weight((inputs, outputs), scale=bound)}
+    return {**layer, f"{name}.bias": Weight((outputs,), scale=bound)} if bias else layer
+
+
+def linear(parameters: Parameters, name: str, x: Tensor) -> Tensor:
+    """x W + b with x of shape [runs, rows, inputs], or [rows, inputs] where all runs see the same rows."""
+    weight = parameters[f"{name}.weight"]
+    bias = parameters.get(f"{name}.bias")
+    if x.shape[-1] > weight.shape[1]:  # inputs padded to a size that tensor cores like
+        weight = torch.nn.functional.pad(weight, (0, 0, 0, x.shape[-1] - weight.shape[1]))
+    rows = (x if x.dim() == 3 else x.expand(len(weight), *x.shape)).to(weight.dtype)
+    return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
+
+
+def reader(name: str, features: int, code: int, width: int, outputs: int, hidden: int = 1) -> dict[str, Weight]:
+    """A head on (g_o(O_t), C_t): its first layer has one part for each, so that either can be computed once."""
+    bound = (features + code) ** -0.5
+    layers = {
+        f"{name}.observation.weight": Weight((features, width), scale=bound),
+        f"{name}.observation.bias": Weight((width,), scale=bound),
+        f"{name}.code.weight": Weight((code, width), scale=bound),
+    }
+    for k in range(1, hidden):
+        layers |= dense(f"{name}.hidden{k}", width, width)
+    return layers | dense(f"{name}.out", width, outputs)
+
+
+def read(parameters: Parameters, name: str, observation: Tensor, code: Tensor) -> Tensor:
+    """The head's output from its observation part (already projected and spread over rows) and the code's vector."""
+    h = torch.relu(observation + linear(parameters, f"{name}.code", code))
+    k = 1
+    while f"{name}.hidden{k}.weight" in parameters:
+        h = torch.relu(linear(parameters, f"{name}.hidden{k}", h))
+        k += 1
+    out = linear(parameters, f"{name}.out", h)
+    return out if out.dtype == torch.float64 else out.float()

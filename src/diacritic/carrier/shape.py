@@ -1,0 +1,65 @@
+"""What a carrier is made of: the sizes of a task and the choices that make one variant."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a task shows and asks."""
+
+    observation: int
+    """Size of the observation vector (a symbol is a one-hot vector)."""
+    action: int
+    """Size of the action vector, or the number of action symbols."""
+    symbolic: bool = False
+    """Actions are symbols: the head gives logits, the loss is cross-entropy."""
+    symbols: int = 0
+    """Symbols Ō_t of the frozen observation convention, for the matched-side-information controls."""
+    classes: int = 0
+    """Symbolic actions of the hierarchical control."""
+    horizon: int = 0
+    """Steps T of an episode, for heads that embed an offset."""
+    labels: int = 0
+    """Values of the hidden parameter θ, for system identification."""
+    joint: int = 0
+    """Values of the joint class label, for the privileged join head."""
+    frames: bool = False
+    """Observations come with 64 × 64 camera frames."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The sole carrier, and its controls as departures from it."""
+
+    codes: int = 16
+    """Codebook size K."""
+    code_size: int = 32
+    """Dimension d of a code vector."""
+    width: int = 128
+    """Width of every hidden layer."""
+    memory: Literal["code", "gaussian", "gru", "history"] = "code"
+    """What is carried: one hard code, a Gaussian bottleneck, a GRU state, or the whole history (Transformer)."""
+    bound: Literal["none", "tanh"] = "none"
+    """`tanh` bounds the proposal before it is quantised."""
+    persistent: bool = True
+    """Without it every step starts from e₀: the code is computed from the present alone."""
+    prior: Literal["conditional", "unconditional"] = "conditional"
+    """r(C_t | O_t), or r(C_t)."""
+    path: Literal["none", "scaffold", "bypass"] = "none"
+    """A continuous GRU path into the proposal: annealed to zero before evaluation, or kept."""
+    side: Literal["raw", "symbol"] = "raw"
+    """`symbol`: transition and prior read the one-hot Ō_t (matched side information)."""
+    readout: Literal["direct", "hierarchical", "intent"] = "direct"
+    """`hierarchical` and `intent` read (C_t, Ō_t) and leave execution to a controller without memory."""
+    identification: int = 0
+    """Codes of a second carrier that only the identification head reads (0: none)."""
+    detached: bool = False
+    """The second carrier sends no gradient into the shared encoders."""
+    state_size: int = 128
+    """Size of a GRU policy's state; its input net and head shrink with it."""
+
+    @property
+    def sole_carrier(self) -> bool:
+        """Whether the code is the only thing that persists."""
+        return self.memory == "code" and self.path != "bypass" and not self.identification

@@ -1,0 +1,61 @@
+"""What `diacritic record` does: record, save, check, keep the checks, export."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from certify.errors import ModelError
+from diacritic.demos.acceptance import accept, store
+from diacritic.demos.leaks import HELD_OUT
+from diacritic.demos.lerobot import export_lerobot
+from diacritic.demos.minari import export_minari
+from diacritic.demos.record import Recordable, record
+from diacritic.demos.storage import load, save
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """How to record a task."""
+
+    episodes: int = 1024
+    """Number of demonstrations, stratified over what is hidden."""
+    seed: int = 0
+    """Seed of the recording; the same seed gives the same recording."""
+    out: Path | None = None
+    """Where to write, without suffix: OUT.npz, OUT.json and OUT.binner.json. By default out/demos/TASK-SEED."""
+    checks: bool = True
+    """Run the acceptance checks and keep them in OUT.json."""
+    fresh: bool = True
+    """Let the checks record as many episodes anew, with the next seed, and demand the same certificate."""
+    batch: int = 64
+    """Episodes that are simulated at once."""
+    minari: str | None = None
+    """Also export as a local Minari dataset of this id, such as diacritic/two-cues-v0."""
+    lerobot: Path | None = None
+    """Also export as a LeRobot v3 dataset into this new folder."""
+
+    def stem(self, task: str) -> Path:
+        return self.out or Path("out") / "demos" / f"{task}-{self.seed}"
+
+
+def run(task: Recordable, options: RecordOptions) -> int:
+    """Record and check; 0 if every check passed (or none was asked for), 1 otherwise."""
+    if options.lerobot is not None and options.lerobot.exists():
+        raise ModelError(str(options.lerobot), "exists already; choose a new folder")
+    stem = options.stem(task.name)
+    demos, binner = record(task, options.episodes, options.seed, options.batch)
+    manifest = save(demos, stem)
+    binner.save(stem.with_name(stem.name + ".binner.json"))
+    print(f"{manifest}: {demos.episodes} episodes of {demos.steps} steps, SHA-256 {demos.digest[:16]}…")
+    passed = True
+    if options.checks:
+        fresh = record(task, options.episodes, options.seed + 1, options.batch)[0] if options.fresh else None
+        found = accept(demos, binner, fresh, held_out=min(HELD_OUT, -(-demos.episodes // 4)))
+        store(stem, found)
+        print("\n".join(found.lines()))
+        passed = found.passed
+        demos = load(stem)
+    if options.minari is not None:
+        export_minari(demos, options.minari)
+    if options.lerobot is not None:
+        export_lerobot(demos, options.lerobot)
+    return 0 if passed else 1

@@ -1,0 +1,119 @@
+"""From a recording to its certificate: Ō_t and the expert's symbolic actions, counted exactly, go to `certify`."""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify import Answer, certify
+from certify.errors import ModelError
+from certify.sources.coverage import Coverage, Recording
+from certify.sources.recordings import from_recordings
+from diacritic.demos.binner import Binner
+from diacritic.demos.storage import Demos
+
+SAME = 5e-4  # bits: equal to the three digits that the paper prints
+
+Configuration = tuple[int, ...]
+
+
+def configurations(demos: Demos) -> list[Configuration]:
+    """The latent configuration of each episode: its values in the strata of the convention."""
+    columns = [_latent(demos, name).tolist() for name in demos.convention.strata]
+    return list(zip(*columns, strict=True)) if columns else [()] * demos.episodes
+
+
+def all_configurations(demos: Demos) -> list[Configuration]:
+    """Every latent configuration that the generating program can draw."""
+    return list(product(*(range(size) for size in demos.convention.strata.values())))
+
+
+def recording(demos: Demos) -> Recording:
+    """The finite model that the recording induces, with exact counts; refused where the expert looks stochastic."""
+    return model_of(demos, named_episodes(demos), configurations(demos))
+
+
+def named_episodes(demos: Demos) -> list[list[tuple[str, str]]]:
+    """Every episode as a list of (symbol, action) in words."""
+    shown, done = demos.symbol_names, demos.choice_names
+    return [
+        [(shown[s], done[a]) for s, a in zip(symbols, choices, strict=True)]
+        for symbols, choices in zip(demos.symbols.T.tolist(), demos.choices.T.tolist(), strict=True)
+    ]
+
+
+def certify_recording(demos: Demos) -> Answer:
+    """The certificate of the recorded episodes: H(G|Ō), H(Γ|Ō), H(Γˢ|Ō) and the checks, step by step."""
+    return certify(recording(demos).model)
+
+
+def coverage(demos: Demos) -> Coverage:
+    """Which latent configurations were recorded, and the Good–Turing mass of those that were not."""
+    return recording(demos).coverage(all_configurations(demos))
+
+
+def nondeterministic(demos: Demos) -> list[Configuration]:
+    """Configurations whose episodes differ in a symbol or an action; there must be none."""
+    first = first_episodes(demos)
+    odd: dict[Configuration, None] = {}
+    for episode, configuration in enumerate(configurations(demos)):
+        donor = first[configuration]
+        for values in (demos.symbols, demos.choices):
+            if (values[:, episode] != values[:, donor]).any():
+                odd.setdefault(configuration)
+    return list(odd)
+
+
+def differences(one: Answer, two: Answer) -> list[str]:
+    """In what two certificates differ: horizon, entropies to three digits, and the steps at which a check fails."""
+    if one.model.horizon != two.model.horizon:
+        return [f"horizons {one.model.horizon} and {two.model.horizon}"]
+    found: list[str] = []
+    for a, b in zip(one.steps, two.steps, strict=True):
+        for name, x, y in (
+            ("H(G|Ō)", a.instantaneous, b.instantaneous),
+            ("H(Γ|Ō)", a.classes, b.classes),
+            ("H(Γˢ|Ō)", a.strong, b.strong),
+            ("lower end", a.lower, b.lower),
+            ("upper end", a.upper, b.upper),
+        ):
+            if (x is None) != (y is None) or (x is not None and y is not None and abs(x - y) >= SAME):
+                found.append(f"step {a.t}: {name} {_bits(x)} and {_bits(y)}")
+        for name in ("a2", "a4", "transitive"):
+            if getattr(a, name) != getattr(b, name):
+                found.append(f"step {a.t}: {name} {getattr(a, name)} and {getattr(b, name)}")
+    return found
+
+
+def different_visibility(one: Binner, two: Binner) -> list[str]:
+    """Steps at which one binner sees a factor and the other does not."""
+    found: list[str] = []
+    for name, reading in one.readings.items():
+        other = two.readings[name].visible
+        if len(other) != len(reading.visible):
+            return [f"{len(reading.visible)} and {len(other)} steps"]
+        found += [f"step {t + 1}: {name}" for t in np.flatnonzero(other != reading.visible)]
+    return found
+
+
+def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[Configuration]) -> Recording:
+    """The model of episodes of (symbol, action), each with its latent configuration."""
+    return from_recordings(episodes, latents=latents, name=demos.task)
+
+
+def first_episodes(demos: Demos) -> dict[Configuration, int]:
+    """Of each recorded configuration, the first episode that has it."""
+    first: dict[Configuration, int] = {}
+    for episode, configuration in enumerate(configurations(demos)):
+        first.setdefault(configuration, episode)
+    return first
+
+
+def _latent(demos: Demos, name: str) -> NDArray[np.int32]:
+    if name not in demos.latents:
+        raise ModelError(f"latents[{name}]", f"was not recorded; known are {', '.join(demos.latents)}")
+    return demos.latents[name]
+
+
+def _bits(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"

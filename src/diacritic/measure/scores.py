@@ -1,0 +1,192 @@
+"""How good a memory is at every step, under the expert's occupancy: rate, sufficiency, surplus, distortion, content."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certify import Answer, Model, ModelError
+from certify.colouring import Budget, minimum_entropy
+from certify.exact import Ints, Masses, group_sums, pair, rank, representatives
+from certify.floors import bitmasks, floors
+from certify.graph import Graph, Level
+from certify.relations import Relation, blocks, compatibility, settled, strong_classes
+from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
+from diacritic.rollout.occupancy import Cells, Occupancy
+
+Floats = NDArray[np.float64]
+POSITIVE = 1e-9  # bits; a requirement below is none
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What the model asks of every memory: ~_t and R_t. Computed once, it serves every machine of the model."""
+
+    model: Model
+    relations: tuple[Relation, ...]
+    bits: tuple[float | None, ...]  # R_t = H(Γ_t|O_t) where ~_t is transitive; None where no minimum is proved
+
+    @staticmethod
+    def of(model: Model, seconds: float = 60.0) -> "Requirement":
+        """By refinement and colouring, without the searches for one machine that `certify` adds."""
+        strong = strong_classes(model.graph)
+        relations = [settled(r, classes) for r, classes in zip(compatibility(model.graph), strong, strict=True)]
+        found = floors(model.graph, relations, strong, seconds)
+        return Requirement(model, tuple(relations), tuple(f.upper if f.proved else None for f in found))
+
+    @staticmethod
+    def of_answer(answer: Answer) -> "Requirement":
+        return Requirement(answer.model, tuple(answer.relations), tuple(step.rate for step in answer.steps))
+
+
+@dataclass(frozen=True)
+class StepScore:
+    """One step t = 1…T; bits, and scores in [0, 1]."""
+
+    t: int
+    rate: float  # H(C_t|O_t)
+    requirement: float | None  # R_t
+    decision: float  # H(G_t|O_t): what the action of this very step needs
+    sufficiency: float | None  # S_Γ, or S_t where ~_t is not transitive; None where nothing is required or proved
+    classes: float | None  # S_Γ alone
+    instantaneous: float | None  # S_G
+    surplus: float | None  # H(C_t|Γ_t,O_t); None where ~_t is not transitive
+    distortion: float  # mean total variation between the policy's law and the expert's
+    error: float  # probability that the policy's most probable action is one that the expert never takes
+
+
+def scores(occupancy: Occupancy, requirement: Requirement | None = None) -> tuple[StepScore, ...]:
+    """Every step of one machine; give the requirement where several machines of one model are scored."""
+    requirement = requirement or Requirement.of(occupancy.model)
+    if requirement.model.graph is not occupancy.model.graph and requirement.model.digest != occupancy.model.digest:
+        raise ModelError("requirement", "it belongs to another model than the machine was watched on")
+    laws = law_table(occupancy.model.graph)
+    budget = Budget(60.0)
+    return tuple(
+        _score(occupancy, t, cells, requirement.relations[t], requirement.bits[t], laws, budget)
+        for t, cells in enumerate(occupancy.steps)
+    )
+
+
+def _score(
+    occupancy: Occupancy,
+    t: int,
+    cells: Cells,
+    relation: Relation,
+    bits: float | None,
+    laws: Floats,
+    budget: Budget,
+) -> StepScore:
+    level, weight, seen = occupancy.model.graph.levels[t], cells.weight, cells.observation
+    known = joint(seen, cells.code)
+    law, kind = level.law[cells.node], relation.kind[cells.node]
+    decision = conditional_entropy(law, seen, weight)
+    classes = surplus = sufficiency = None
+    if relation.transitive:
+        bits = conditional_entropy(kind, seen, weight)
+        classes = sufficiency = _explained(conditional_entropy(kind, known, weight), bits)
+        surplus = conditional_entropy(cells.code, joint(seen, kind), weight)
+    elif bits is not None:
+        sufficiency = _explained(unresolved(level, relation, cells, budget), bits)
+    policy, expert = occupancy.machine.act[cells.code, seen], laws[law]
+    wrong = expert[np.arange(len(policy)), policy.argmax(axis=1)] == 0
+    return StepScore(
+        t + 1,
+        conditional_entropy(cells.code, seen, weight),
+        bits,
+        decision,
+        sufficiency,
+        classes,
+        _explained(conditional_entropy(law, known, weight), decision),
+        surplus,
+        float(weight @ abs(policy - expert).sum(axis=1)) / 2,
+        float(weight[wrong].sum()),
+    )
+
+
+def _explained(left: float, whole: float) -> float | None:
+    """1 − left/whole: the part of a requirement that the code meets; None where there is none."""
+    return None if whole <= POSITIVE else min(1.0, max(0.0, 1 - left / whole))
+
+
+def unresolved(level: Level, relation: Relation, cells: Cells, budget: Budget | None = None) -> float:
+    """Σ_{o,c} P(o,c)·H_χ(o,c): what a second memory would still need, where Γ does not exist.
+
+    H_χ is the least entropy of a proper colouring of the histories that share an observation and a code. A cell whose
+    search meets the limit counts with the best colouring found, so that no memory is overrated.
+    """
+    budget = budget or Budget(60.0)
+    cell, kind = joint(cells.observation, cells.code), relation.kind[cells.node]
+    label, count = rank(pair(cell, kind))
+    one = representatives(label, count)
+    masses = group_sums(label, _whole_numbers(level, cells), count)
+    total, left = sum(int(mass) for mass in masses), 0.0
+    for members in blocks(cell[one]):
+        if len(members) > 1:
+            weights = [int(mass) for mass in masses[members]]
+            conflicts = bitmasks(relation.conflict_matrix(kind[one[members]]))
+            left += sum(weights) / total * minimum_entropy(weights, conflicts, budget.limits()).upper.bits
+    return left
+
+
+def _whole_numbers(level: Level, cells: Cells) -> Masses:
+    """Masses as positive integers: those of the model where each node has one code, else rounded at 2⁻⁵²."""
+    if (cells.share == 1).all():
+        return level.mass[cells.node]
+    return np.maximum(1, np.rint(cells.weight * 2.0**52)).astype(np.int64)
+
+
+def content(occupancy: Occupancy, labels: ArrayLike | Sequence[Ints]) -> tuple[float, ...]:
+    """I(C_t;X|O_t) at every step, of a label X per episode (one array) or per history (one array a level)."""
+    graph = occupancy.model.graph
+    if isinstance(labels, list | tuple) and len(labels) == graph.horizon and all(np.ndim(row) == 1 for row in labels):
+        return tuple(
+            mutual_information(cells.code, _fitting(row, level.size)[cells.node], cells.observation, cells.weight)
+            for cells, level, row in zip(occupancy.steps, graph.levels, labels, strict=True)
+        )
+    episodes = occupancy.model.episodes
+    if episodes is None:
+        raise ModelError("labels", "a merged graph has no episodes; give one array of node labels a level")
+    label = _fitting(labels, len(episodes.weight))
+    weight = episodes.weight.astype(np.float64)
+    found: list[float] = []
+    for cells, node, seen in zip(occupancy.steps, episode_nodes(occupancy.model), episodes.observation.T, strict=True):
+        found.append(mutual_information(cells.code[node], label, seen, weight))  # a tree: cell k is node k
+    return tuple(found)
+
+
+def episode_nodes(model: Model) -> list[Ints]:
+    """Of each episode its node at every level, in the order in which the tree was built."""
+    episodes = model.episodes
+    if episodes is None:
+        raise ModelError("model", "a merged graph has no episodes")
+    node = rank(episodes.observation[:, 0])[0]
+    nodes = [node]
+    for t in range(model.horizon - 1):
+        node = rank(pair(pair(node, episodes.action[:, t]), episodes.observation[:, t + 1]))[0]
+        nodes.append(node)
+    return nodes
+
+
+def latent_labels(model: Model) -> Ints:
+    """Of each episode the place of its latent in `model.dynamics.latents`."""
+    if model.dynamics is None or model.episodes is None:
+        raise ModelError("model", "it has no dynamics, hence no latents; build it with Model.from_latents")
+    return np.array(model.dynamics.owner, np.int64)[model.episodes.origin]
+
+
+def law_table(graph: Graph) -> Floats:
+    """P(A = a) of every law, one row a law."""
+    table = np.zeros((len(graph.laws), len(graph.actions)))
+    for k, law in enumerate(graph.laws):
+        for action, p in law:
+            table[k, action] = float(p)
+    return table
+
+
+def _fitting(labels: ArrayLike, count: int) -> Ints:
+    array = np.asarray(labels)
+    if array.shape != (count,) or array.dtype.kind not in "iub":
+        raise ModelError("labels", f"expected {count} integers, not {array.dtype} of shape {list(array.shape)}")
+    return array.astype(np.int64, copy=False)

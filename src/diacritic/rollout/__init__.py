@@ -1,0 +1,1 @@
+"""The closed loop: a policy acts, the world answers; exact on finite models, sampled elsewhere."""

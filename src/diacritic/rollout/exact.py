@@ -1,0 +1,175 @@
+"""A machine in its task without sampling: expert occupancy (`watch`), the exact closed loop, and the paper's gates."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from certify import Model, ModelError
+from certify.exact import group_sums, pair, rank
+from diacritic.measure.plugin import conditional_entropy
+from diacritic.measure.scores import POSITIVE, Requirement, StepScore, law_table, scores
+from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.occupancy import Occupancy, branches, gather, watch
+from diacritic.rollout.world import LivingWorld, Place
+
+__all__ = ["ClosedLoop", "Occupancy", "Requirement", "Verdict", "closed_loop", "scores", "verdict", "watch"]
+
+SUFFICIENT = 0.9  # S_Γ and S_G must exceed it
+SUCCESS = 0.99  # of the external gate
+BRANCH_LIMIT = 200_000  # places followed at one step before a policy counts as too random to be enumerated
+
+Gate = Literal["t-maze", "external", "full"]
+_State = tuple[Place, int, int, bool]
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """The machine under its own occupancy; an episode that the world cannot answer ends there and has failed."""
+
+    success: float  # P(every action of the episode lies in the support of the expert's law where it was taken)
+    correct: float  # expected number of such actions
+    running: tuple[float, ...]  # P(the episode reaches step t)
+    rates: tuple[float | None, ...]  # H(C_t|O_t) among the episodes that reach it; None if none does
+
+
+def closed_loop(machine: CodeMachine, model: Model) -> ClosedLoop:
+    """Play the machine in the model's world, every branch with its probability.
+
+    With dynamics the world answers any action, until it shows what no demonstration shows. Without, it answers what
+    the expert does.
+    """
+    machine.check(model)
+    return _recorded(machine, model) if model.dynamics is None else _living(machine, model)
+
+
+def _recorded(machine: CodeMachine, model: Model) -> ClosedLoop:
+    """Along the edges of the history graph: an action off the support leaves it."""
+    graph, laws = model.graph, law_table(model.graph)
+    first = graph.levels[0]
+    node, code = np.arange(first.size), machine.begin(first.observation)
+    weight = (first.mass / first.total).astype(np.float64)
+    running: list[float] = []
+    rates: list[float | None] = []
+    right: list[float] = []
+    for t, level in enumerate(graph.levels):
+        seen = level.observation[node]
+        policy = machine.act[code, seen]
+        running.append(float(weight.sum()))
+        rates.append(conditional_entropy(code, seen, weight) if running[-1] else None)
+        right.append(float(weight @ (policy * (laws[level.law[node]] > 0)).sum(axis=1)))
+        if t + 1 < graph.horizon:
+            way = branches(machine, graph, t, node, code)
+            choice, choices = rank(pair(level.source, level.action))
+            answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
+            taken = policy[way.cell, level.action[way.edge]]
+            node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
+    return ClosedLoop(right[-1], math.fsum(right), tuple(running), tuple(rates))
+
+
+def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
+    """Through the dynamics, place by place: the code and action that led there, and whether all was correct so far."""
+    world = LivingWorld(model)
+    starts = world.starts()
+    total = sum(weight for _, weight in starts)
+    states = {(place, machine.codes, machine.actions, True): weight / total for place, weight in starts}
+    running: list[float] = []
+    rates: list[float | None] = []
+    right: list[float] = []  # masses of correct actions
+    perfect: list[float] = []  # of those, the ones that end an episode without a wrong action
+    for t in range(model.horizon):
+        last = t + 1 == model.horizon
+        following: defaultdict[_State, float] = defaultdict(float)
+        codes: list[int] = []
+        seen: list[int] = []
+        weights: list[float] = []
+        for (place, before, did, clean), weight in states.items():
+            observation, support = world.look(place)
+            if observation is None:
+                continue
+            code = int(machine.move[before, observation, did])
+            codes.append(code)
+            seen.append(observation)
+            weights.append(weight)
+            for action, p in enumerate(machine.act[code, observation].tolist()):
+                if not p:
+                    continue
+                correct = action in support
+                if correct:
+                    right.append(weight * p)
+                if correct and clean and last:
+                    perfect.append(weight * p)
+                for target, _ in () if last else world.answer(place, action):
+                    following[target, code, action, correct and clean] += weight * p
+        running.append(math.fsum(weights))
+        rates.append(conditional_entropy(codes, seen, weights) if codes else None)
+        states = following
+        if len(states) > BRANCH_LIMIT:
+            reason = f"more than {BRANCH_LIMIT:,} branches at step {t + 2}; play machine.greedy(), or sample"
+            raise ModelError("closed_loop", reason)
+    return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running), tuple(rates))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a memory passed a gate, and what it failed on."""
+
+    gate: Gate
+    sufficient: bool
+    failures: tuple[str, ...]
+    least_sufficiency: float | None  # smallest S_Γ (or S_t) of the steps looked at
+    least_decision: float | None  # smallest S_G of the decision steps
+
+
+def verdict(
+    gate: Gate,
+    steps: Sequence[StepScore],
+    loop: ClosedLoop | None = None,
+    window: Sequence[int] | None = None,
+    decisions: Sequence[int] | None = None,
+) -> Verdict:
+    """The paper's gates for symbolic tasks. All ask S_Γ > 0.9 at every step of positive requirement, and beside it
+
+    "t-maze": the right action at every decision step; "external": closed-loop success of at least 0.99; "full":
+    S_G > 0.9 at every decision step. `window` (t from 1) restricts the first test, say to the two gaps; `decisions`
+    are the steps at which the expert's action needs memory, H(G_t|O_t) > 0, unless given.
+    """
+    if gate not in get_args(Gate):
+        raise ModelError("gate", f"unknown gate {gate!r}; expected {', '.join(get_args(Gate))}")
+    if gate == "external" and loop is None:
+        raise ModelError("loop", "the external gate needs the closed loop; give closed_loop(machine, model)")
+    looked_at = [s for s in _chosen("window", steps, window) if s.requirement is None or s.requirement > POSITIVE]
+    decided = [s for s in _chosen("decisions", steps, decisions) if s.decision > POSITIVE]
+    failures = [
+        f"step {s.t}: the requirement is not proved"
+        if s.sufficiency is None
+        else f"step {s.t}: sufficiency {s.sufficiency:.3f}"
+        for s in looked_at
+        if s.sufficiency is None or not s.sufficiency > SUFFICIENT
+    ]
+    if gate == "t-maze":
+        failures += [f"step {s.t}: wrong action with probability {s.error:.3g}" for s in decided if s.error > 0]
+    if gate == "full":
+        scored = [(s.t, s.instantaneous or 0.0) for s in decided]
+        failures += [f"step {t}: decision score {score:.3f}" for t, score in scored if not score > SUFFICIENT]
+    if gate == "external" and loop is not None and loop.success < SUCCESS:
+        failures.append(f"success {loop.success:.3f}")
+    return Verdict(
+        gate,
+        not failures,
+        tuple(failures),
+        min((s.sufficiency for s in looked_at if s.sufficiency is not None), default=None),
+        min((s.instantaneous for s in decided if s.instantaneous is not None), default=None),
+    )
+
+
+def _chosen(place: str, steps: Sequence[StepScore], chosen: Sequence[int] | None) -> Sequence[StepScore]:
+    if chosen is None:
+        return steps
+    outside = [t for t in chosen if not 1 <= t <= len(steps)]
+    if outside or not chosen:
+        raise ModelError(place, f"expected steps 1…{len(steps)}, not {outside or 'none'}")
+    return [steps[t - 1] for t in chosen]

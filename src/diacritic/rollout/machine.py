@@ -1,0 +1,103 @@
+"""A policy with a finite memory, as two tables: what a trained carrier becomes on a symbolic task."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify import Machine, Model, ModelError
+from certify.exact import Ints
+
+Floats = NDArray[np.float64]
+_TOLERANCE = 1e-5  # a row of probabilities may come from single precision
+
+
+@dataclass(frozen=True)
+class CodeMachine:
+    """C_t = move[C_{t−1}, O_t, A_{t−1}] and A_t ~ act[C_t, O_t]; the code is all that is remembered.
+
+    Of K codes, O observations and A actions, index K on the first axis of `move` means that there is no code yet,
+    index A on its last axis that there is no action yet: both hold at the first step alone.
+    """
+
+    move: Ints  # [K + 1, O, A + 1]
+    act: Floats  # [K, O, A]
+
+    def __post_init__(self) -> None:
+        move, act = np.asarray(self.move), np.asarray(self.act, np.float64)
+        if act.ndim != 3 or not act.size:
+            raise ModelError("act", f"expected shape [codes, observations, actions], not {list(act.shape)}")
+        codes, observations, actions = act.shape
+        wanted = (codes + 1, observations, actions + 1)
+        if move.shape != wanted or move.dtype.kind not in "iu":
+            raise ModelError("move", f"expected integers of shape {list(wanted)}, not {move.dtype} {list(move.shape)}")
+        if move.min() < 0 or move.max() >= codes:
+            raise ModelError("move", f"the entry {_outside(move, codes)} is no code; expected 0…{codes - 1}")
+        wrong = np.argwhere(~((act.min(axis=2) >= 0) & (abs(act.sum(axis=2) - 1) <= _TOLERANCE)))
+        if len(wrong):
+            raise ModelError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is no distribution over actions")
+        object.__setattr__(self, "move", move.astype(np.int64, copy=False))
+        object.__setattr__(self, "act", act / act.sum(axis=2, keepdims=True))
+
+    @property
+    def codes(self) -> int:
+        return self.act.shape[0]
+
+    @property
+    def observations(self) -> int:
+        return self.act.shape[1]
+
+    @property
+    def actions(self) -> int:
+        return self.act.shape[2]
+
+    def begin(self, observation: Ints) -> Ints:
+        """C_1 after each first observation."""
+        return self.move[self.codes, observation, self.actions]
+
+    def advance(self, code: Ints, observation: Ints, action: Ints) -> Ints:
+        """C_t after the code before, the observation now and the action between them."""
+        return self.move[code, observation, action]
+
+    def greedy(self) -> "CodeMachine":
+        """The same memory with the most probable action, ties to the lowest index."""
+        return CodeMachine(self.move, np.eye(self.actions)[self.act.argmax(axis=2)])
+
+    def check(self, model: Model) -> None:
+        """Refuse a machine whose symbols are not those of the model."""
+        for word, mine, names in (
+            ("observations", self.observations, model.graph.observations),
+            ("actions", self.actions, model.graph.actions),
+        ):
+            if mine != len(names):
+                raise ModelError(
+                    "machine", f"it knows {mine} {word}, but the model has {len(names)}; retrain or rebuild"
+                )
+
+
+def from_certified(machine: Machine, model: Model) -> CodeMachine:
+    """A certified machine as tables, one code a state; what it never meets leads to code 0 and to action 0."""
+    graph = model.graph
+    observation = {graph.observations[k]: k for k in range(len(graph.observations))}
+    action = {graph.actions[k]: k for k in range(len(graph.actions))}
+    first = np.cumsum([0, *(len(states) for states in machine.states)])
+    codes, width = int(first[-1]), len(action)
+    move = np.zeros((codes + 1, len(observation), width + 1), np.int64)
+    act = np.zeros((codes, len(observation), width))
+    act[:, :, 0] = 1
+    for name, index in machine.start.items():
+        move[codes, observation[name], width] = index
+    for t, moves in enumerate(machine.moves):
+        for (state, did, seen), target in moves.items():
+            move[first[t] + state, observation[seen], action[did]] = first[t + 1] + target
+    for t, states in enumerate(machine.states):
+        for state in states:
+            row = np.zeros(width)
+            for name, p in state.law.items():
+                row[action[name]] = float(p)
+            act[first[t] + state.index, observation[state.observation]] = row
+    return CodeMachine(move, act)
+
+
+def _outside(move: Ints, codes: int) -> int:
+    return int(move.min()) if move.min() < 0 else int(move.max())

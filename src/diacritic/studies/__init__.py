@@ -1,0 +1,1 @@
+"""Studies: what is trained, how it is judged, and where the paper stands beside it."""

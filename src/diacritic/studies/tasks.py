@@ -1,0 +1,98 @@
+"""Symbolic tasks as studies see them: a model of the zoo, the windows that are reported, and what is hidden in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify import Model
+from certify.zoo import build
+from diacritic.measure.scores import Requirement, latent_labels
+
+Windows = dict[str, range]
+"""Names of stretches of steps, from 1."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A zoo instance with its parameters; equal tasks are equal keys."""
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def title(self) -> str:
+        return self.name + "".join(f" {key}={value}" for key, value in self.parameters)
+
+
+def task(name: str, **parameters: Any) -> Task:
+    return Task(name, tuple(sorted(parameters.items())))
+
+
+@lru_cache(maxsize=64)
+def model_of(task: Task) -> Model:
+    return build(task.name, **dict(task.parameters))
+
+
+@lru_cache(maxsize=64)
+def requirement_of(task: Task) -> Requirement:
+    return Requirement.of(model_of(task))
+
+
+def windows(task: Task) -> Windows:
+    """Where rates and scores are reported."""
+    model, given = model_of(task), dict(task.parameters)
+    T = model.horizon
+    if task.name in ("gap", "re-reveal"):
+        first = 3 + given.get("gap1", 3)
+        return {"first gap": range(3, first + 2), "second gap": range(first + 2, T + 1)}
+    if task.name == "cue-corridor":
+        return {"corridor": range(2, T - 1), "junction": range(T - 1, T)}
+    if task.name == "memory-chain":
+        return {"mid-delay": range((T + 2) // 2, (T + 2) // 2 + 1), "delay": range(3, T), "query": range(T, T + 1)}
+    if task.name == "passive-t-maze":
+        return {
+            "mid-delay": range((T + 1) // 2, (T + 1) // 2 + 1),
+            "corridor": range(2, T),
+            "junction": range(T, T + 1),
+        }
+    if task.name == "signpost-corridor":
+        start = 1 + given.get("M", 16).bit_length()
+        hall1, hall2 = given.get("hall1", 3), given.get("hall2", 3)
+        second = start + hall1 + 1
+        return {"hall 1": range(start, start + hall1), "hall 2": range(second, second + hall2)}
+    return {"decision": range(T, T + 1)}
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """How the latents of a task are read."""
+
+    parts: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+_HIDDEN = {
+    "gap": _Hidden({"nuisance": lambda latent: latent[0]}),
+    "re-reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
+    "reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
+    "lost-cue": _Hidden({"nuisance": lambda latent: latent[0]}),
+    "cue-corridor": _Hidden({"nuisance": lambda latent: latent[1]}),
+    "signpost-corridor": _Hidden({"theta": lambda latent: latent[1], "drift": lambda latent: latent[2]}),
+}
+
+
+def hidden_labels(task: Task) -> dict[str, NDArray[np.int64]]:
+    """Hidden values of every episode of the model, as numbers, by name."""
+    model = model_of(task)
+    if task.name not in _HIDDEN or model.dynamics is None:
+        return {}
+    owner = latent_labels(model)
+    found = {}
+    for name, part in _HIDDEN[task.name].parts.items():
+        values = [part(latent) for latent, _ in model.dynamics.latents]
+        known = sorted(set(values))
+        found[name] = np.array([known.index(value) for value in values], np.int64)[owner]
+    return found

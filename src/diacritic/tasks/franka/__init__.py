@@ -1,0 +1,1 @@
+"""A Franka Panda in MuJoCo that must remember: scene, control, tasks, experts, environments."""

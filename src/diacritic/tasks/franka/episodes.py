@@ -1,0 +1,62 @@
+"""Whole expert episodes as time-major arrays: what a recording holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from diacritic.tasks.franka.batch import ACTION_WIDTH, FrankaBatch
+from diacritic.tasks.franka.observation import WIDTH
+from diacritic.tasks.franka.task import Latents
+from diacritic.tasks.franka.timeline import PHASES
+
+if TYPE_CHECKING:
+    from diacritic.tasks.franka.pixels import Cameras
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """n episodes of T decisions; entry t is what was seen before action t, and that action."""
+
+    observations: np.ndarray  # (T, n, 27) float32
+    actions: np.ndarray  # (T, n, 4) float32: displacement in metres, gripper (1 opens, −1 closes)
+    phase: np.ndarray  # (T, n) uint8, index into PHASES
+    probe: np.ndarray  # (T, n) int64, the number on the display, −1 where dark
+    latents: Latents  # name → (n,)
+    choices: Latents  # side, slot, and sag where the load shows one → (n,)
+    place: np.ndarray  # (n, 2) where the object was spawned
+    outcome: dict[str, np.ndarray]  # success, side, slot, lifted (bool) and distance (metres) → (n,)
+    frames: np.ndarray | None = None  # (T, n, 64, 64, 3) uint8
+
+
+def expert_episodes(
+    core: FrankaBatch, latents: Mapping[str, Any] | None = None, cameras: "Cameras | None" = None
+) -> Episodes:
+    """Let the expert play the next episodes of `core`, with camera frames where cameras are given."""
+    task, n = core.task, core.envs
+    observations = np.empty((task.horizon, n, WIDTH), np.float32)
+    actions = np.empty((task.horizon, n, ACTION_WIDTH), np.float32)
+    probe = np.empty((task.horizon, n), np.int64)
+    frames, late = [], getattr(task, "late_frame", False)
+    seen = core.reset(latents)
+    for t in range(task.horizon):
+        observations[t], probe[t] = seen, task.probe_value(t, core.latents)
+        actions[t] = core.expert()
+        if cameras is not None and not late:
+            frames.append(cameras.frames(core))
+        seen, _ = core.step(actions[t])
+        if cameras is not None and late:
+            frames.append(cameras.frames(core))
+    phases = np.array([PHASES.index(step.phase) for step in task.steps], np.uint8)
+    return Episodes(
+        observations,
+        actions,
+        np.repeat(phases[:, None], n, axis=1),
+        probe,
+        core.latents,
+        core.choices,
+        core.place,
+        core.outcome(),
+        np.stack(frames) if frames else None,
+    )

@@ -1,0 +1,153 @@
+"""The scene as MJCF: a Panda of primitive shapes on published kinematics, a table, slots, and one object.
+
+Lengths are metres, masses kilograms, angles radians. The arm compensates its own weight, as the real one does, and its
+position servos are soft: what it carries, and only that, makes it sag.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diacritic.tasks.franka.mj import mj
+
+MACRO_SECONDS = 0.5  # one decision
+TIMESTEPS = {False: 0.01, True: 0.005}  # contacts need the smaller one
+OBJECT_HALF = (0.02, 0.02, 0.025)  # half edges of the object; it rests with its centre at OBJECT_HALF[2]
+TABLE_CENTRE, TABLE_HALF = (0.45, 0.0, -0.02), (0.40, 0.75, 0.02)
+SPAWN = (0.45, 0.0)  # where the object stands before jitter
+# number of slots → radius and angles about the base; neighbours stand at least 21 cm apart
+SLOTS = {2: (0.50, (-0.6, 0.6)), 4: (0.50, (-1.05, -0.55, 0.55, 1.05)), 8: (0.62, np.linspace(-1.2, 1.2, 8))}
+FINGER_OPEN, FINGER_CLOSED = 0.039, 0.0  # commanded displacement of each finger
+HOME = (0.0, -0.30, 0.0, -2.20, 0.0, 1.90, 0.785398163)
+
+
+class Joint(NamedTuple):
+    """One revolute joint of the arm with the link that it moves."""
+
+    offset: tuple[float, float, float]  # of this frame in the previous one: a and d of the Denavit–Hartenberg table
+    twist: float  # about x, in quarter turns
+    low: float
+    high: float
+    torque: float
+    mass: float
+    stiffness: float
+    damping: float
+    shape: str  # MJCF geom of the link
+
+
+def _capsule(radius: float, *ends: float) -> str:
+    return f'type="capsule" size="{radius}" fromto="{" ".join(map(str, ends))}"'
+
+
+PANDA = (
+    Joint((0, 0, 0.333), 0, -2.8973, 2.8973, 87, 4.970684, 600, 60, _capsule(0.07, 0, 0, -0.19, 0, 0, 0)),
+    Joint((0, 0, 0), -1, -1.7628, 1.7628, 87, 0.646926, 215, 34, _capsule(0.065, 0, -0.12, 0, 0, 0, 0)),
+    Joint((0, -0.316, 0), 1, -2.8973, 2.8973, 87, 3.228604, 600, 50, _capsule(0.06, 0, 0, -0.14, 0.06, 0, 0)),
+    Joint((0.0825, 0, 0), 1, -3.0718, -0.0698, 87, 3.587895, 650, 36, _capsule(0.06, 0, 0, 0, -0.08, 0.1, 0)),
+    Joint((-0.0825, 0.384, 0), -1, -2.8973, 2.8973, 12, 1.225946, 250, 15, _capsule(0.05, 0, 0, -0.24, 0, 0.02, 0)),
+    Joint((0, 0, 0), 1, -0.0175, 3.7525, 12, 1.666555, 450, 15, _capsule(0.05, 0, 0, 0, 0.08, 0, 0)),
+    Joint((0.088, 0, 0), 1, -2.8973, 2.8973, 12, 0.735522, 250, 10, _capsule(0.04, 0, 0, 0, 0, 0, 0.08)),
+)
+LOW, HIGH = np.array([joint.low for joint in PANDA]), np.array([joint.high for joint in PANDA])
+FLANGE, TOOL = 0.107, 0.1034  # from the last joint to the flange, and on to the point between the finger tips
+HAND_MASS, FINGER_MASS = 0.73, 0.015
+
+
+def slot_positions(count: int) -> np.ndarray:
+    """Centres of 2, 4 or 8 slots (count, 2), on one arc about the base so that the arm is equally soft at each."""
+    radius, angles = SLOTS[count]
+    return radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@lru_cache
+def model(physical: bool, slots: int) -> Any:
+    """The compiled scene; shared, so never written to. `physical`: a free object with contacts, else a posed one."""
+    return mj.MjModel.from_xml_string(_document(physical, slots))
+
+
+def _document(physical: bool, slots: int) -> str:
+    flags = "" if physical else '<flag contact="disable"/>'
+    return f"""<mujoco model="panda">
+  <compiler angle="radian" autolimits="true"/>
+  <option timestep="{TIMESTEPS[physical]}" integrator="implicitfast" cone="elliptic" impratio="50" iterations="30">
+    {flags}</option>
+  <visual><global offwidth="640" offheight="480"/><quality shadowsize="0" offsamples="0"/>
+    <headlight ambient="0.45 0.45 0.45" diffuse="0.5 0.5 0.5" specular="0 0 0"/></visual>
+  <asset><texture type="skybox" builtin="flat" rgb1="0.80 0.84 0.88" rgb2="0.80 0.84 0.88"
+    width="4" height="24"/></asset>
+  <default><geom contype="0" conaffinity="0" density="0" rgba="0.85 0.86 0.88 1"/></default>
+  <worldbody>
+    <camera name="table" pos="1.02 0 0.74" fovy="56" xyaxes="0 1 0 -1 0 1"/>
+    <camera name="side" pos="1.28 -0.96 0.83" xyaxes="0.739 0.674 0 -0.293 0.321 0.901"/>
+    <geom name="table" type="box" pos="{_text(TABLE_CENTRE)}" size="{_text(TABLE_HALF)}" rgba="0.55 0.42 0.30 1"
+          contype="1" conaffinity="1" friction="0.9 0.01 0.001"/>
+    {_slots(slots)}{_object(physical)}
+    <geom {_capsule(0.07, 0, 0, 0.03, 0, 0, 0.12)}/>
+    {_arm()}
+  </worldbody>
+  <actuator>{_servos()}
+    <position joint="finger1" kp="2500" kv="100" ctrlrange="0 0.04" forcerange="-70 70"/>
+    <position joint="finger2" kp="2500" kv="100" ctrlrange="0 0.04" forcerange="-70 70"/>
+  </actuator>
+  <sensor><framepos objtype="site" objname="tool"/><framelinvel objtype="site" objname="tool"/></sensor>
+</mujoco>"""
+
+
+def _text(values: tuple[float, ...]) -> str:
+    return " ".join(map(str, values))
+
+
+def _slots(count: int) -> str:
+    return "".join(
+        f'<geom type="cylinder" pos="{x:.5f} {y:.5f} 0.0005" size="0.035 0.0005" rgba="0.25 0.55 0.35 1"/>'
+        for x, y in slot_positions(count)
+    )
+
+
+def _object(physical: bool) -> str:
+    free, mocap = ('<freejoint name="object"/>', "") if physical else ("", 'mocap="true"')
+    return f"""<body name="object" pos="{SPAWN[0]} {SPAWN[1]} {OBJECT_HALF[2]}" {mocap}>{free}
+      <geom name="object" type="box" size="{_text(OBJECT_HALF)}" mass="1" rgba="0.80 0.20 0.15 1" contype="3"
+            conaffinity="3" friction="0.9 0.01 0.001"/></body>"""
+
+
+def _arm() -> str:
+    """Bodies nested from the base to the hand; q=0 is the published zero pose."""
+    opening, closing = [], []
+    for k, joint in enumerate(PANDA, 1):
+        half = 0.25 * np.pi * joint.twist
+        opening.append(
+            f'<body name="link{k}" pos="{_text(joint.offset)}" quat="{np.cos(half):.9f} {np.sin(half):.9f} 0 0" '
+            f'gravcomp="1"><joint name="joint{k}" axis="0 0 1" range="{joint.low} {joint.high}" armature="0.1"/>'
+            f'<geom {joint.shape} mass="{joint.mass}"/>'
+        )
+        closing.append("</body>")
+    return "".join(opening) + _hand() + "".join(closing)
+
+
+def _hand() -> str:
+    half = -np.pi / 8
+    finger = """<body name="finger{k}" pos="0 0 0.0584" quat="{quat}" gravcomp="1">
+        <joint name="finger{k}" type="slide" axis="0 1 0" range="0 0.04" armature="1"/>
+        <geom type="box" pos="0 0.0105 0.0285" size="0.01 0.0075 0.0285" mass="{mass}" rgba="0.25 0.25 0.28 1"/>
+        {pads}</body>"""
+    # two points on each finger hold the object in every direction, and are cheaper than faces
+    pads = "".join(
+        f'<geom type="sphere" pos="{x} 0.006 0.045" size="0.006" rgba="0.25 0.25 0.28 1" contype="2" conaffinity="2" '
+        'condim="3" friction="1.5 0.05 0.001" priority="1" solimp="0.99 0.999 0.001" solref="0.01 1"/>'
+        for x in (-0.008, 0.008)
+    )
+    turns = {1: "1 0 0 0", 2: "0 0 0 1"}
+    fingers = "".join(finger.format(k=k, quat=quat, mass=FINGER_MASS, pads=pads) for k, quat in turns.items())
+    return f"""<body name="hand" pos="0 0 {FLANGE}" quat="{np.cos(half):.9f} 0 0 {np.sin(half):.9f}" gravcomp="1">
+      <geom type="box" pos="0 0 0.03" size="0.03 0.1 0.03" mass="{HAND_MASS}"/>
+      <site name="tool" pos="0 0 {TOOL}" size="0.005" rgba="0 0 0 0"/>{fingers}</body>"""
+
+
+def _servos() -> str:
+    return "".join(
+        f'<position joint="joint{k}" kp="{j.stiffness}" kv="{j.damping}" ctrlrange="{j.low} {j.high}" '
+        f'forcerange="{-j.torque} {j.torque}"/>'
+        for k, j in enumerate(PANDA, 1)
+    )

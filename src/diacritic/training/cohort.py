@@ -1,0 +1,239 @@
+"""The cohort: S runs as one program, with their own seeds, learning rates, β, weights and initial scales."""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from certify.errors import ModelError
+from diacritic.carrier import cell, gru, transformer
+from diacritic.carrier.layers import Weight
+from diacritic.carrier.shape import Architecture
+from diacritic.training import controls, parallel, reference, refinement, tables, unrolled, upkeep
+from diacritic.training.clock import STREAMS, Clock
+from diacritic.training.data import Data, check
+from diacritic.training.learner import Learner
+from diacritic.training.optimiser import Adam
+from diacritic.training.preset import Preset
+from diacritic.training.randomness import initial
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Run:
+    """What may differ between the runs of a cohort; unset numbers come from learner and preset."""
+
+    seed: int
+    beta: float = 1e-3
+    rate: float | None = None
+    auxiliary: float | None = None
+    code_scale: float | None = None
+    residual_scale: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides the outcome of a cohort, except the data."""
+
+    learner: Learner
+    preset: Preset
+    runs: tuple[Run, ...]
+    steps: int = 10_000
+    architecture: Architecture = field(default_factory=Architecture)
+    batch: int | None = None
+    """Episodes drawn for each update; none: every episode with its weight."""
+    engine: str = "fast"
+    """`fast`, or `reference`, which takes every step in turn."""
+    precision: torch.dtype = torch.float32
+    low: torch.dtype | None = None
+    """Precision of everything but the code scan; bf16 on CUDA, say."""
+
+    @property
+    def carrier(self) -> Architecture:
+        return self.learner.architecture(self.architecture)
+
+
+def initial_weights(plan: Plan, data: Data) -> dict[str, Weight]:
+    """Parameters of the carrier and of every head."""
+    carrier, shape = plan.carrier, data.shape
+    if carrier.memory == "gru":
+        layers = gru.weights(shape.observation, shape.action, shape.action, carrier.state_size)
+    elif carrier.memory == "history":
+        layers = transformer.memory_weights(shape, carrier)
+    else:
+        layers = cell.weights(shape, carrier)
+    for term in plan.learner.terms:
+        layers |= term.weights(data.shape, carrier)
+    return layers
+
+
+def start(plan: Plan, data: Data) -> dict[str, Tensor]:
+    """The parameters of all runs before training: the persistent start is a matter of two scales."""
+    layers = initial_weights(plan, data)
+    preset = plan.preset
+    codebooks = [name for name in layers if name.endswith("codebook")]
+    for name in codebooks:
+        layers[name] = replace(layers[name], start=preset.code_start, scale=1.0)
+    parameters = initial(layers, [run.seed for run in plan.runs], plan.precision)
+
+    def vector(chosen: list[float | None], default: float) -> Tensor:
+        return torch.tensor([default if value is None else value for value in chosen], dtype=plan.precision)
+
+    code = vector([run.code_scale for run in plan.runs], preset.code_scale)
+    residual = vector([run.residual_scale for run in plan.runs], preset.residual_scale)
+    for name in codebooks:
+        parameters[name] *= code.view(-1, 1, 1)
+    for name in layers:
+        if name.startswith(("residual.out.", "identification.out.")):
+            parameters[name] *= residual.view(-1, *[1] * (parameters[name].dim() - 1))
+    return parameters
+
+
+class Cohort:
+    """S runs in training. `advance` takes updates, `trace` looks at the codes, `parameters` are the stacked weights."""
+
+    def __init__(
+        self, plan: Plan, data: Data, device: str = "cpu", parameters: dict[str, Tensor] | None = None
+    ) -> None:
+        check(data)
+        self.plan, self.given, self.device = plan, data, torch.device(device)
+        self.data = data.to(self.device, plan.precision)
+        begun = start(plan, data) if parameters is None else parameters
+        preset = plan.preset
+        rates = torch.tensor([preset.rate if run.rate is None else run.rate for run in plan.runs])
+        self.optimiser = Adam({k: v.to(self.device) for k, v in begun.items()}, rates.to(self.device), preset.clip)
+        auxiliary = [plan.learner.auxiliary if run.auxiliary is None else run.auxiliary for run in plan.runs]
+        self.clock = Clock(
+            torch.zeros((), dtype=torch.int64, device=self.device),
+            plan.steps,
+            torch.tensor([run.seed for run in plan.runs], device=self.device),
+            torch.tensor([run.beta for run in plan.runs], dtype=plan.precision, device=self.device),
+            torch.tensor(auxiliary, dtype=plan.precision, device=self.device),
+            preset.pressure,
+        )
+        self.engine = choose(plan, self.data)
+        self._inputs = parallel.tokens(self.data)
+        self._tables = tables.prepare(self.data) if self.engine == "tables" else None
+        # What runs in low precision is bound by memory traffic, so its elementwise passes are worth fusing.
+        fuse = self.device.type == "cuda" and plan.low is not None and self.engine == "parallel"
+        self._fused_losses = torch.compile(self._losses, dynamic=False) if fuse else self._losses
+        self._cumulative = self.data.weight.cumsum(0)
+        self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self.step = 0  # as the clock's, but known without asking the device
+
+    @property
+    def parameters(self) -> dict[str, Tensor]:
+        return self.optimiser.parameters
+
+    def resume_at(self, step: int) -> None:
+        """Set the clock, after a saved state has been loaded."""
+        self.step = step
+        self.clock.step.fill_(step)
+
+    def episode_weight(self) -> Tensor:
+        """The weight of each episode in this update, [S, N]: its own, or a multinomial count of `batch` draws."""
+        runs, batch = len(self.plan.runs), self.plan.batch
+        if batch is None:
+            return self.data.weight.expand(runs, -1)
+        drawn = torch.searchsorted(
+            self._cumulative, self.clock.uniform(STREAMS["batch"], batch).to(self._cumulative.dtype)
+        )
+        ones = torch.full_like(drawn, 1.0, dtype=self.plan.precision)
+        counts = torch.zeros(runs, self.data.episodes, dtype=self.plan.precision, device=self.device)
+        return counts.scatter_add(1, drawn.clamp(max=self.data.episodes - 1), ones) / batch
+
+    def trace(self, episode_weight: Tensor | None = None, code: Tensor | None = None) -> Trace:
+        """One pass over the episodes with the engine of the plan; the parallel one may be given its hard codes."""
+        weight = self.data.weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
+        plan, carrier, shown = self.plan, self.plan.carrier, self._inputs
+        if self.engine == "tables" and self._tables is not None:
+            return tables.trace(self.parameters, carrier, self.data, self._tables, weight)
+        if self.engine == "parallel":
+            code = parallel.codes(self.parameters, carrier, self.data, shown) if code is None else code
+            return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low)
+        if self.engine == "unrolled":
+            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low)
+        if carrier.memory == "gru":
+            return controls.recurrent(self.parameters, self.data, weight)
+        if carrier.memory == "history":
+            return controls.history(self.parameters, self.data, weight, plan.low)
+        noise = self._noise() if carrier.memory == "gaussian" else None
+        return reference.trace(
+            self.parameters, carrier, self.data, weight, plan.preset.gradient, self.strength(), noise
+        )
+
+    def _noise(self) -> Tensor:
+        """Standard normal numbers by Box and Muller, [S, T, N, d]."""
+        size = (2, self.data.horizon, self.data.episodes, self.plan.carrier.code_size)
+        u = self.clock.uniform(STREAMS["noise"], *size).to(self.plan.precision).clamp(min=2.0**-25)
+        return (-2 * u[:, 0].log()).sqrt() * (2 * torch.pi * u[:, 1]).cos()
+
+    def strength(self) -> Tensor | float:
+        """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 over the first 70 % of training."""
+        return self.clock.falling(0.0, 0.7) if self.plan.carrier.path == "scaffold" else 1.0
+
+    def update(self) -> None:
+        """One step of training, on tensors alone."""
+        code = None
+        if self.engine == "parallel":
+            code = parallel.codes(self.parameters, self.plan.carrier, self.data, self._inputs)
+        losses = self._fused_losses(self.episode_weight(), code)
+        self.losses.copy_(losses.detach())
+        self.optimiser.descend(losses.sum())
+        self.clock.step.add_(1)
+
+    def _losses(self, episode_weight: Tensor, code: Tensor | None) -> Tensor:
+        """Every term of every run, [terms, S]."""
+        trace = self.trace(episode_weight, code)
+        return torch.stack([term.loss(trace, self.data, self.clock) for term in self.plan.learner.terms])
+
+    def advance(self, steps: int) -> None:
+        """`steps` updates, with the restarts that fall due among them."""
+        if self.device.type == "cuda" and self._graph is None:
+            self._capture()
+        for _ in range(steps):
+            if self._due():
+                upkeep.restart(self)
+            if self.plan.learner.refine and self.step and self.step % refinement.EVERY == 0:
+                refinement.refine(self)
+            if self._graph is None:
+                self.update()
+            else:
+                self._graph.replay()
+            self.step += 1
+
+    def _due(self) -> bool:
+        preset = self.plan.preset
+        within = 0 < self.step < preset.restart_until * self.plan.steps
+        return (
+            self.plan.carrier.memory == "code" and within and bool(preset.restarts) and self.step % preset.restarts == 0
+        )
+
+    def _capture(self) -> None:
+        """Record one update as a CUDA graph; the warm-up that this needs leaves no trace."""
+        saved = {name: value.clone() for name, value in self.optimiser.state().items()}
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(2):
+                self.update()
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self.update()
+        self.optimiser.load(saved)
+        self.resume_at(self.step)
+
+
+def choose(plan: Plan, data: Data) -> str:
+    """The engine that computes this plan: `tables`, `parallel`, `unrolled` or `reference`."""
+    carrier = plan.carrier
+    if plan.engine not in ("fast", "reference"):
+        raise ModelError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
+    simple = carrier.memory == "code" and carrier.path == "none" and not carrier.identification
+    if plan.engine == "reference" or not simple:
+        return "reference"
+    if plan.preset.gradient == "full":
+        return "unrolled"
+    return "tables" if data.shape.symbolic and carrier.side == "raw" else "parallel"

@@ -1,0 +1,130 @@
+"""Recorded demonstrations prepared for a learner: standardised, split, and supervised by forecasters where it asks."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from certify.progress import working
+from diacritic.demos.storage import Demos
+from diacritic.training import forecaster
+from diacritic.training.checkpoint import read_tensors, write_tensors
+from diacritic.training.data import Data, from_arrays
+from diacritic.training.forecaster import Targets
+from diacritic.training.learner import Learner
+from diacritic.training.objectives.decisions import PendingDecisions
+from diacritic.training.objectives.future import FutureBehaviour
+from diacritic.training.recorded import Scale, from_recording
+
+if TYPE_CHECKING:
+    from diacritic.tasks.franka.task import Task
+
+FORECASTER_STEPS = 3000
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is learned from, what is judged on, and the scale of both, which comes from the former alone."""
+
+    data: Data
+    held_out: Data
+    scale: Scale
+
+
+def prepare(train: Demos, held_out: Demos, task: "Task") -> Prepared:
+    """Both parts of a recording of `task` as data; a policy of a recording with frames sees frames, not poses."""
+    sizes = {"symbols": len(train.symbol_names), "classes": len(train.choice_names)}
+    label = next(iter(train.convention.strata), None)
+    sizes["labels"] = 0 if label is None else train.convention.strata[label]
+    data, scale = from_recording(
+        _looked(train),
+        train.actions,
+        train.symbols,
+        train.choices,
+        None if label is None else train.latents[label],
+        tuple(task.decisions.values()),
+        last_reveal(task),
+        train.frames,
+    )
+    data = replace(data, shape=replace(data.shape, **sizes))  # not every symbol need occur in the training part
+    seen, acted = torch.from_numpy(_looked(held_out)), torch.from_numpy(held_out.actions)
+    frames = (
+        None if held_out.frames is None else torch.from_numpy(held_out.frames.reshape(-1, *held_out.frames.shape[2:]))
+    )
+    symbols = torch.from_numpy(held_out.symbols.astype(np.int64))
+    judged = replace(from_arrays(scale.see(seen), scale.shrink(acted)), shape=data.shape, symbol=symbols, frames=frames)
+    return Prepared(data, judged, scale)
+
+
+def last_reveal(task: "Task") -> int:
+    """The last step (from 0) with a lit display; where nothing is displayed, the last of the scan that shows a load."""
+    lit = [t for t, step in enumerate(task.steps) if step.probe is not None]
+    felt = [t for t in task.phase_steps("scan") if "sag" in task.steps[t].shows]
+    return max(lit or felt)
+
+
+def fitted(learner: Learner, decisions: int) -> Learner:
+    """The learner with as many pending decisions as the task has."""
+    terms = tuple(
+        replace(term, decisions=decisions) if isinstance(term, PendingDecisions) else term for term in learner.terms
+    )
+    return replace(learner, terms=terms)
+
+
+def supervise(
+    data: Data,
+    learner: Learner,
+    seeds: Sequence[int],
+    device: str = "cpu",
+    steps: int = FORECASTER_STEPS,
+    folder: Path | None = None,
+) -> Data:
+    """The data with the forecasts that the learner's terms regress, from one forecaster for each seed.
+
+    With a folder, trained forecasters are kept there and found again by what they were trained on.
+    """
+    for term in learner.terms:
+        if isinstance(term, FutureBehaviour) and term.target == "forecast":
+            forecast = _forecasts(data, forecaster.every_offset(data.horizon, device), seeds, device, steps, folder)
+            data = replace(data, forecast=forecast)
+        elif isinstance(term, PendingDecisions) and term.target == "forecast":
+            since = data.last_reveal if term.since == "last-reveal" else 0
+            targets = forecaster.decisions(data.horizon, torch.tensor(data.decisions, device=device), since)
+            data = replace(data, pending=_forecasts(data, targets, seeds, device, steps, folder))
+    return data
+
+
+def _forecasts(
+    data: Data, targets: Targets, seeds: Sequence[int], device: str, steps: int, folder: Path | None
+) -> Tensor:
+    """ã of every run, [S, T, N, J, A], on the CPU."""
+    name = hashlib.sha256(repr((tuple(seeds), steps, device, data.decisions)).encode())
+    for tensor in (targets.when, targets.asked, data.observation, data.previous, data.target, data.frames):
+        name.update(b"" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
+    path = None if folder is None else folder / f"forecaster-{name.hexdigest()[:12]}.safetensors"
+    seen, before = data.observation[data.observation_index].to(device), data.previous[data.previous_index].to(device)
+    frames = None if data.frames is None else data.frames[data.observation_index].to(device)
+    if path is not None and path.exists():
+        parameters = {key: value.to(device) for key, value in read_tensors(path)[0].items()}
+    else:
+        with working(f"training {len(seeds)} forecasters"):
+            parameters = forecaster.train_forecaster(
+                data.shape, seen, before, data.target.to(device), targets, seeds, frames=frames, steps=steps
+            )
+        if path is not None:
+            write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})
+    return forecaster.forecast(parameters, data.shape, targets, seen, before, frames).cpu()
+
+
+def _looked(demos: Demos) -> np.ndarray:
+    """What the policy observes as numbers: everything, or beside frames only gripper, display and phase."""
+    if demos.frames is None:
+        return demos.observations
+    from diacritic.tasks.franka.pixels import pixel_channels
+
+    return pixel_channels(demos.observations)

@@ -1,0 +1,241 @@
+"""The forecaster: a causal Transformer that learns, from recorded episodes alone, what the expert will do later.
+
+From the prefix H_t it predicts later actions ã_{t,j}(H_t), or their probabilities where they are symbols. A student's
+training-time head regresses these; after training both are thrown away.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from diacritic.carrier import transformer
+from diacritic.carrier.layers import Parameters, Weight, dense, linear
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.optimiser import Adam
+from diacritic.training.randomness import initial, uniform
+
+_BATCH, _SPOILED, _DONOR = 101, 102, 103  # streams of random numbers
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Which later steps a forecast at step t speaks of, and which of them are asked for; both [T, N or 1, J]."""
+
+    when: Tensor  # step of the action, counted from zero
+    asked: Tensor  # false beyond the end, and once the step is reached
+
+
+def every_offset(steps: int, device: torch.device | str = "cpu") -> Targets:
+    """Event-agnostic: the actions at t+1, …, T, by their offset j = 1, …, T−1."""
+    now = torch.arange(steps, device=device).view(-1, 1, 1)
+    when = now + torch.arange(1, steps, device=device)
+    return Targets(when.clamp(max=steps - 1), when < steps)
+
+
+def decisions(steps: int, at: Tensor, since: int = 0) -> Targets:
+    """Task-informed: the action at each decision step, from step `since` (the last reveal) until that step is reached.
+
+    `at` holds the decision steps, counted from zero: [J] for all episodes alike, or [N, J].
+    """
+    if at.numel() == 0 or int(at.min()) < 1 or int(at.max()) >= steps:
+        raise ValueError(
+            f"decision steps: must be in 1 … {steps - 1} (the first step has no past), found {at.tolist()}"
+        )
+    now = torch.arange(steps, device=at.device).view(-1, 1, 1)
+    when = at.reshape(1, -1, at.shape[-1]).expand(steps, -1, -1)
+    asked = (now < when) & (now >= since)
+    if not bool(asked.any()):
+        raise ValueError(f"decision steps {at.tolist()}: all are reached by step {since}, so that nothing is asked")
+    return Targets(when, asked)
+
+
+def recorded(actions: Tensor, targets: Targets) -> Tensor:
+    """What was really done, [T, N, J, A]: the target of a student without a forecaster."""
+    episodes = torch.arange(actions.shape[1], device=actions.device)
+    return actions[targets.when, episodes.view(1, -1, 1)]
+
+
+def weights(shape: Shape, targets: Targets) -> dict[str, Weight]:
+    """Two layers, four heads, width 128, d = 32, and a head of J · A numbers.
+
+    Inputs and outputs are padded to a multiple of eight, as tensor cores want them.
+    """
+    width, outputs = Architecture.width, targets.when.shape[2] * shape.action
+    padded = replace(shape, observation=_eights(shape.observation), action=_eights(shape.action))
+    head = dense("forecast.hidden", width, width) | dense("forecast.out", width, _eights(outputs))
+    return transformer.weights(padded, Architecture()) | head
+
+
+def forecast(
+    parameters: Parameters,
+    shape: Shape,
+    targets: Targets,
+    observations: Tensor,
+    previous: Tensor,
+    frames: Tensor | None = None,
+) -> Tensor:
+    """ã_{t,j}(H_t), [runs, T, N, J, A]; where actions are symbols, their probabilities. Inputs as for `encode`."""
+    with torch.no_grad():
+        raw = _predict(parameters, _pad(observations), _pad(previous), frames)
+        raw = raw[..., : targets.when.shape[2] * shape.action].unflatten(-1, (-1, shape.action))
+        return raw.softmax(-1) if shape.symbolic else raw
+
+
+def train_forecaster(
+    shape: Shape,
+    observations: Tensor,
+    previous: Tensor,
+    actions: Tensor,
+    targets: Targets,
+    seeds: Sequence[int],
+    *,
+    weight: Tensor | None = None,
+    frames: Tensor | None = None,
+    steps: int = 3000,
+    rate: float = 3e-4,
+    batch: int = 512,
+) -> dict[str, Tensor]:
+    """Train one forecaster for each seed, all at once, on the device where the data is.
+
+    `observations`, `previous` and `actions` are [T, N, ·]. Actions are standardised vectors (squared error) or laws
+    over symbols (cross-entropy). `weight` [N] counts equal episodes. Up to `batch` episodes, all of them are in every
+    update; beyond, each run draws its own. A run that diverges keeps its last finite values.
+    """
+    _check(shape, observations, previous, actions)
+    device, episodes = observations.device, actions.shape[1]
+    start = {name: value.to(device) for name, value in initial(weights(shape, targets), seeds).items()}
+    optimiser = Adam(start, torch.full((len(seeds),), rate, device=device), clip=1.0)
+    keys, step = _keys(seeds, device), torch.zeros((), dtype=torch.int64, device=device)
+    share = torch.ones(episodes, device=device) if weight is None else weight.to(device, torch.float32)
+    low = torch.bfloat16 if device.type == "cuda" else torch.float32
+    asked = targets.asked.expand(-1, episodes, -1).to(torch.float32)
+    inputs = _pad(observations).to(low), _pad(previous).to(low)
+    whole = _Episodes(*inputs, recorded(actions, targets), asked * share.view(-1, 1), frames)
+    even = replace(whole, part=asked)
+
+    def update() -> None:
+        drawn = None if episodes <= batch else _draw(share, keys, step, batch)
+        chosen = whole if drawn is None else even.pick(drawn)
+        optimiser.descend(_loss(transformer.lowered(optimiser.parameters, low), shape, chosen).sum())
+        step.add_(1)
+
+    repeat(update, steps, device)
+    return {name: value.detach().clone() for name, value in optimiser.parameters.items()}
+
+
+def mislead(forecasts: Tensor, classes: Tensor, share: float, seeds: Sequence[int]) -> Tensor:
+    """Consistently wrong targets: a share of each run's episodes gets the forecast of an episode of another class.
+
+    `forecasts` [runs, T, N, …], `classes` [N] the behavioural class of each episode; donors are drawn by the seed.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"share of misled episodes: must be between 0 and 1, found {share}")
+    if len(classes.unique()) < 2:
+        raise ValueError("classes: all episodes are of one class, so that no forecast can be wrong; give at least two")
+    keys, episodes = _keys(seeds, forecasts.device), len(classes)
+    order = uniform(keys, 0, _SPOILED, (episodes,)).argsort(stable=True, dim=1)
+    spoiled = torch.zeros_like(order, dtype=torch.bool).scatter_(1, order[:, : round(share * episodes)], True)
+    luck = uniform(keys, 0, _DONOR, (episodes, episodes))
+    other = torch.where(classes.unsqueeze(0) != classes.unsqueeze(1), luck, -1.0).argmax(2)
+    source = torch.where(spoiled, other, torch.arange(episodes, device=forecasts.device))
+    return torch.stack([run[:, rows] for run, rows in zip(forecasts, source, strict=True)])
+
+
+def repeat(update: Callable[[], None], times: int, device: torch.device, warm: int = 3) -> None:
+    """Do `update` so many times; on CUDA a few on a side stream, the rest as replays of one captured graph."""
+    if device.type != "cuda" or times <= warm:
+        for _ in range(times):
+            update()
+        return
+    side = torch.cuda.Stream(device)
+    side.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(side):
+        for _ in range(warm):
+            update()
+    torch.cuda.current_stream(device).wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        update()
+    for _ in range(times - warm):
+        graph.replay()
+    torch.cuda.synchronize(device)
+
+
+@dataclass(frozen=True)
+class _Episodes:
+    """[T, N, …] shared by all runs, or [runs, T, N, …]."""
+
+    observations: Tensor
+    previous: Tensor
+    target: Tensor  # [T, N, J, A]
+    part: Tensor  # weight of what is asked, [T, N, J]
+    frames: Tensor | None
+
+    def pick(self, drawn: Tensor) -> "_Episodes":
+        """The episodes `drawn` [runs, batch] of each run."""
+
+        def take(x: Tensor) -> Tensor:
+            return x.transpose(0, 1)[drawn].transpose(1, 2)
+
+        frames = None if self.frames is None else take(self.frames)
+        return _Episodes(take(self.observations), take(self.previous), take(self.target), take(self.part), frames)
+
+
+def _predict(parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None) -> Tensor:
+    """The head's numbers with their padding, [runs, T, N, ·]."""
+    prefix = transformer.encode(parameters, observations, previous, frames).transpose(1, 2)  # the encoder's own order
+    hidden = torch.relu(linear(parameters, "forecast.hidden", prefix.flatten(1, 2)))
+    return linear(parameters, "forecast.out", hidden).unflatten(1, prefix.shape[1:3]).transpose(1, 2)
+
+
+def _loss(parameters: Parameters, shape: Shape, data: _Episodes) -> Tensor:
+    """Weighted mean over what is asked, one number for each run: squared error, or nats."""
+    raw = _predict(parameters, data.observations, data.previous, data.frames)
+    error = _fused_error() if raw.is_cuda else _error
+    return error(raw, data.target, data.part, shape.symbolic) / data.part.flatten(-3).sum(-1)
+
+
+def _error(raw: Tensor, target: Tensor, part: Tensor, symbolic: bool) -> Tensor:
+    slots, size = target.shape[-2:]
+    guess = raw[..., : slots * size].float().unflatten(-1, (slots, size))
+    error = -(target * guess.log_softmax(-1)).sum(-1) if symbolic else (guess - target).square().mean(-1)
+    return (error * part).flatten(1).sum(1)
+
+
+@cache
+def _fused_error() -> Callable[[Tensor, Tensor, Tensor, bool], Tensor]:
+    """The same in one pass over the J · A numbers of every row instead of ten."""
+    return torch.compile(_error)
+
+
+def _eights(size: int) -> int:
+    return -(-size // 8) * 8
+
+
+def _pad(x: Tensor) -> Tensor:
+    return F.pad(x, (0, _eights(x.shape[-1]) - x.shape[-1]))
+
+
+def _keys(seeds: Sequence[int], device: torch.device) -> Tensor:
+    return torch.tensor([seed & 0xFFFFFFFF for seed in seeds], device=device)
+
+
+def _draw(share: Tensor, keys: Tensor, step: Tensor, batch: int) -> Tensor:
+    """Episodes with replacement in proportion to their weight, [runs, batch]."""
+    ladder = share.cumsum(0)
+    point = uniform(keys, step, _BATCH, (batch,)) * ladder[-1]
+    return torch.searchsorted(ladder, point, right=True).clamp(max=len(share) - 1)
+
+
+def _check(shape: Shape, observations: Tensor, previous: Tensor, actions: Tensor) -> None:
+    sizes = {"observations": shape.observation, "previous": shape.action, "actions": shape.action}
+    for (name, size), value in zip(sizes.items(), (observations, previous, actions), strict=True):
+        wanted = (shape.horizon, actions.shape[1], size)
+        if tuple(value.shape) != wanted:
+            raise ValueError(f"forecaster {name}: shape {tuple(value.shape)}, but [T, N, size] = {wanted} is needed")
+        if not bool(value.isfinite().all()):
+            raise ValueError(f"forecaster {name}: some values are not finite; clean the recording first")

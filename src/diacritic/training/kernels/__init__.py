@@ -1,0 +1,1 @@
+"""Triton kernels for CUDA. Nothing here is imported unless tensors are on a GPU; the torch code is the definition."""

@@ -1,0 +1,135 @@
+"""What drives the code scan, W_o g_o(O_t) + W_a g_a(A_{t−1}) + b, in one kernel at the precision of fp32.
+
+The tensor cores have no fp32, so wide products take each factor as a sum of two halves, x ≈ high + low in fp16 with 22
+bits together: high·high + high·low + low·high, accumulated in fp32. Powers of two keep the low halves normal numbers.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from diacritic.carrier.layers import Parameters
+
+ACTIVATION, WEIGHT = 8.0, 256.0
+"""Factors on activations and weights before they are halved: activations may reach 8,000 and weights 250."""
+WIDE = ("observe.second.weight", "residual.observation.weight", "residual.action.weight")
+NARROW = ("observe.first.weight", "observe.first.bias", "previous.weight", "previous.bias")
+BIASES = ("observe.second.bias", "residual.observation.bias")
+
+
+@triton.jit
+def _multiply(left, high, low, total, SCALE: tl.constexpr):
+    """total + left·(high + low), for left in fp32."""
+    left = left * SCALE
+    upper = left.to(tl.float16)
+    lower = (left - upper.to(tl.float32)).to(tl.float16)
+    return tl.dot(upper, high, tl.dot(upper, low, tl.dot(lower, high, total)))
+
+
+@triton.jit
+def _outer(values, size, weight, bias, row, column, count, WIDTH: tl.constexpr, SIZE: tl.constexpr):
+    """relu(values·weight + bias) of a narrow input, at some columns."""
+    place = tl.arange(0, SIZE)
+    real = place < size
+    shown = (row < count)[:, None] & real[None, :]
+    left = tl.load(values + row[:, None] * size + place[None, :], mask=shown, other=0.0)
+    right = tl.load(weight + place[:, None] * WIDTH + column[None, :], mask=real[:, None], other=0.0)
+    return tl.maximum(tl.dot(left, right, input_precision="tf32x3") + tl.load(bias + column)[None, :], 0.0)
+
+
+@triton.jit
+def _drive(
+    observation,
+    previous,
+    narrow,
+    high,
+    low,
+    driven,
+    rows,
+    observed,
+    acted,
+    WIDTH: tl.constexpr,
+    OBSERVED: tl.constexpr,
+    ACTED: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHUNK: tl.constexpr,
+    ACTIVATION: tl.constexpr,
+    WEIGHT: tl.constexpr,
+):
+    run = tl.program_id(1).to(tl.int64)
+    first = narrow + run * (observed + acted + 4) * WIDTH
+    acting = first + (observed + 1) * WIDTH
+    biases = acting + (acted + 1) * WIDTH
+    high += run * 3 * WIDTH * WIDTH
+    low += run * 3 * WIDTH * WIDTH
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    wide = tl.arange(0, WIDTH)
+    hidden = _outer(observation, observed, first, first + observed * WIDTH, row, wide, rows, WIDTH, OBSERVED)
+    total = tl.zeros((ROWS, WIDTH), tl.float32)
+    for begin in range(0, WIDTH, CHUNK):
+        # Some features at a time go straight into the last product, so that they never leave the chip.
+        column = begin + tl.arange(0, CHUNK)
+        into = wide[:, None] * WIDTH + column[None, :]
+        onto = column[:, None] * WIDTH + wide[None, :]
+        none = tl.zeros((ROWS, CHUNK), tl.float32)
+        inner = _multiply(hidden, tl.load(high + into), tl.load(low + into), none, ACTIVATION)
+        inner = inner / (ACTIVATION * WEIGHT) + tl.load(biases + column)[None, :]
+        onto += WIDTH * WIDTH
+        total = _multiply(tl.maximum(inner, 0.0), tl.load(high + onto), tl.load(low + onto), total, ACTIVATION)
+        inner = _outer(previous, acted, acting, acting + acted * WIDTH, row, column, rows, WIDTH, ACTED)
+        onto += WIDTH * WIDTH
+        total = _multiply(inner, tl.load(high + onto), tl.load(low + onto), total, ACTIVATION)
+    total = total / (ACTIVATION * WEIGHT) + tl.load(biases + WIDTH + wide)[None, :]
+    place = driven + run * rows * WIDTH + row[:, None] * WIDTH + wide[None, :]
+    tl.store(place, total, mask=(row < rows)[:, None])
+
+
+def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tensor) -> Tensor:
+    """The driven part of f's first layer, [S, R, width] in fp32, from inputs [R, ·] that all runs share."""
+    return launch(parameters, observation, previous)
+
+
+def launch(
+    parameters: Parameters,
+    observation: Tensor,
+    previous: Tensor,
+    rows: int = 128,
+    chunk: int = 32,
+    warps: int = 8,
+    stages: int = 2,
+) -> Tensor:
+    """The kernel with its sizes: rows of a program, features of one product, its warps, stages of loads."""
+    given = {name: value.detach() for name, value in parameters.items()}
+    high, low = halves(torch.stack([given[name] for name in WIDE], 1) * WEIGHT)
+    narrow = torch.cat([given[name].flatten(1) for name in (*NARROW, *BIASES)], 1)
+    S, _, _, width = high.shape
+    (R, observed), acted = observation.shape, previous.shape[1]
+    driven = torch.empty(S, R, width, device=observation.device)
+    sizes = {
+        "WIDTH": width,
+        "OBSERVED": max(16, triton.next_power_of_2(observed)),
+        "ACTED": max(16, triton.next_power_of_2(acted)),
+        "ROWS": rows,
+        "CHUNK": min(chunk, width),
+        "ACTIVATION": ACTIVATION,
+        "WEIGHT": WEIGHT,
+        "num_warps": warps,
+        "num_stages": stages,
+    }
+    arguments = [observation.contiguous(), previous.contiguous(), narrow, high, low, driven, R, observed, acted]
+    _drive[(triton.cdiv(R, rows), S)](*arguments, **sizes)
+    return driven
+
+
+def halves(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Two fp16 tensors whose sum is the fp32 tensor to 22 bits."""
+    high = values.half()
+    return high, (values - high.float()).half()
+
+
+def fits(parameters: Parameters, observation: Tensor, previous: Tensor) -> bool:
+    """Whether the kernel takes these sizes: vectors of moderate size, shared by all runs, into a usual width."""
+    weight = parameters["observe.second.weight"]
+    narrow = all(inputs.dim() == 2 and inputs.shape[1] <= 128 for inputs in (observation, previous))
+    return narrow and weight.dtype == observation.dtype == torch.float32 and weight.shape[-1] in (32, 64, 128)

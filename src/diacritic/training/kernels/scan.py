@@ -1,0 +1,96 @@
+"""The forward scan of hard codes as one kernel: a program follows a tile of episodes of one run through all steps."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+LARGEST = 128
+"""Codes whose scores one program can hold; above, the loop in `training.scan` takes over."""
+
+
+@triton.jit
+def _scan(
+    driven,
+    entering,
+    scoring,
+    fixed,
+    codes,
+    episodes,
+    STEPS: tl.constexpr,
+    K: tl.constexpr,
+    PADDED: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ROWS: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    run = tl.program_id(1).to(tl.int64)
+    driven += run * STEPS * episodes * WIDTH
+    codes += run * STEPS * episodes
+    entering += run * (K + 1) * WIDTH
+    scoring += run * WIDTH * K
+    fixed += run * (K + 1) * K
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    inside = row < episodes
+    label = tl.arange(0, PADDED)
+    part = tl.arange(0, CHUNK)
+    real = label[None, :] < K
+    code = tl.full((ROWS,), K, tl.int32)
+    for _ in range(STEPS):
+        score = tl.load(fixed + code[:, None] * K + label[None, :], mask=real, other=float("-inf"))
+        for first in tl.static_range(0, WIDTH, CHUNK):  # pyright: ignore[reportGeneralTypeIssues]
+            column = first + part
+            now = tl.load(driven + row[:, None] * WIDTH + column[None, :], mask=inside[:, None], other=0.0)
+            held = tl.load(entering + code[:, None] * WIDTH + column[None, :])
+            reads = tl.load(scoring + column[:, None] * K + label[None, :], mask=real, other=0.0)
+            score = tl.dot(tl.maximum(now + held, 0.0), reads, score, input_precision="ieee")
+        best = tl.max(score, 1)
+        place = tl.where(score == best[:, None], label[None, :], K)
+        code = tl.minimum(tl.min(place, 1), K - 1)  # a score that is no number picks some code, as in `lowest_maximum`
+        tl.store(codes + row, code.to(tl.int64), mask=inside)
+        driven += episodes * WIDTH
+        codes += episodes
+
+
+def scan_codes_cuda(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tensor) -> Tensor:
+    """C_t = argmax_j relu(driven_t + entering[C_{t−1}])·scoring_j + fixed[C_{t−1}, j], in true fp32: [S, T, N].
+
+    driven [S, T, N, H], entering [S, K+1, H], scoring [S, H, K], fixed [S, K+1, K]; C_0 = K, ties to the lowest index.
+    """
+    return launch(driven, entering, scoring, fixed)
+
+
+def launch(
+    driven: Tensor,
+    entering: Tensor,
+    scoring: Tensor,
+    fixed: Tensor,
+    rows: int = 16,
+    chunk: int = 32,
+    warps: int = 1,
+    stages: int = 2,
+) -> Tensor:
+    """The kernel with its sizes: episodes of a program, columns of a product, warps for 16 codes, stages of loads."""
+    S, T, N, width = driven.shape
+    K = scoring.shape[-1]
+    codes = torch.empty(S, T, N, dtype=torch.int64, device=driven.device)
+    padded = max(16, triton.next_power_of_2(K))
+    sizes = {
+        "STEPS": T,
+        "K": K,
+        "PADDED": padded,
+        "WIDTH": width,
+        "ROWS": rows,
+        "CHUNK": min(chunk, width),
+        "num_warps": warps * padded // 16,
+        "num_stages": stages,
+    }
+    arguments = [*(table.contiguous() for table in (driven, entering, scoring, fixed)), codes, N]
+    _scan[(triton.cdiv(N, rows), S)](*arguments, **sizes)
+    return codes
+
+
+def fits(driven: Tensor, codes: int) -> bool:
+    """Whether the kernel takes these sizes; `training.scan` loops over steps where it does not."""
+    width = driven.shape[-1]
+    return driven.dtype == torch.float32 and codes <= LARGEST and width >= 16 and width & (width - 1) == 0

@@ -1,0 +1,51 @@
+"""Task-informed supervision: which action will each pending decision take?"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from certify.errors import ModelError
+from diacritic.carrier.layers import Weight, reader
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import Clock
+from diacritic.training.data import Data
+from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class PendingDecisions:
+    """λ Σ_d 1{t_r ≤ t < t_d} ℓ(q_d(O_t, C_t), ã_d(H_t)): the action at each decision step d until it is reached.
+
+    It needs to know when cues end (t_r) and when decisions fall (t_d); degraded and wrong forecasters enter as data.
+    """
+
+    decisions: int = 2
+    target: Literal["forecast", "recorded"] = "forecast"
+    since: Literal["last-reveal", "start"] = "last-reveal"
+    stride: int = 1
+    """Supervise every so many steps."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        outputs = self.decisions * shape.action
+        return reader("pending", architecture.width, architecture.code_size, architecture.width, outputs, hidden=2)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        if len(data.decisions) != self.decisions:
+            raise ModelError(
+                "data.decisions", f"{len(data.decisions)} decision steps, but the learner supervises {self.decisions}"
+            )
+        steps = torch.tensor(data.decisions, device=data.target.device)
+        if self.target == "recorded":
+            wanted = data.target[steps].transpose(0, 1).expand(1, data.horizon, -1, -1, -1)
+        else:
+            wanted = need(data.pending, "pending", "pending decisions")
+        prediction = trace.read_steps("pending").unflatten(-1, (self.decisions, data.shape.action))
+        time = torch.arange(data.horizon, device=steps.device)
+        first = data.last_reveal if self.since == "last-reveal" else 0
+        supervised = (time >= first) & ((time - first) % self.stride == 0)
+        mask = supervised.unsqueeze(1) & (time.unsqueeze(1) < steps)
+        error = discrepancy(prediction, wanted, data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
+        return clock.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))

@@ -1,0 +1,68 @@
+"""Event-agnostic supervision: what will the expert do at a random later step?"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight, reader
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import STREAMS, Clock
+from diacritic.training.data import Data
+from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class FutureBehaviour:
+    """λ E_{t,j}[1{t+j ≤ T} ℓ(q(O_t, C_t, j), ã_{t,j}(H_t))], j uniform on 1…T−1; ã: a forecast or the recorded action.
+
+    λ is the run's auxiliary weight, held until `anneal[0]` of training and brought linearly to 0 at `anneal[1]`.
+    """
+
+    target: Literal["forecast", "recorded"] = "forecast"
+    anneal: tuple[float, float] = (0.6, 0.8)
+    """(1, 1) never anneals."""
+    offsets: Literal["one", "all"] = "one"
+    """One drawn offset for each episode and step, or the sum over all of them."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        width = architecture.width
+        head = reader("future", width, architecture.code_size, width, shape.action, hidden=2)
+        return {**head, "future.offset": Weight((shape.horizon, width), "normal", width**-0.5)}
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        T, N = data.horizon, data.episodes
+        if self.offsets == "one":
+            offset = 1 + clock.integers(STREAMS["offset"], T - 1, T, N)
+            total = self._at(trace, data, offset)
+        else:
+            total = torch.zeros_like(clock.weight)
+            for j in range(1, T):
+                total = total + self._at(trace, data, torch.full_like(trace.step_code, j))
+        return clock.auxiliary * clock.falling(*self.anneal) * total
+
+    def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
+        embedded = trace.parameters["future.offset"]
+        index = offset.flatten(1).unsqueeze(-1).expand(-1, -1, embedded.shape[-1])
+        extra = embedded.gather(1, index).view(*offset.shape, -1)
+        prediction = trace.read_steps("future", extra)
+        wanted = later_actions(data, offset, self.target)
+        time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
+        inside = (time + offset < data.horizon).to(trace.weight.dtype)
+        error = discrepancy(prediction, wanted, data.shape.symbolic)
+        return (error * inside * trace.step_weight).sum((1, 2))
+
+
+def later_actions(data: Data, offset: Tensor, target: str) -> Tensor:
+    """ã_{t,j} for every step and episode, [S, T, N, A]; beyond the end the value is arbitrary and masked."""
+    T, N, A = data.target.shape
+    time = torch.arange(T, device=offset.device).view(1, -1, 1)
+    if target == "recorded":
+        flat = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
+        return data.target.view(T * N, A)[flat]
+    forecast = need(data.forecast, "forecast", "future behaviour")
+    place = time * N + torch.arange(N, device=offset.device)
+    run = torch.arange(len(offset), device=offset.device).view(-1, 1, 1) % len(forecast)
+    return forecast.flatten(1, 2)[run, place, offset - 1]

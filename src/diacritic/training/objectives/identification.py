@@ -1,0 +1,59 @@
+"""System identification: the memory must tell the hidden parameter."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight, reader
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import Clock
+from diacritic.training.data import Data
+from diacritic.training.objectives.base import need
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Identification:
+    """λ (1/T) Σ_t −log q(θ | O_t, C_t), from the policy's own code or from the second carrier's where there is one."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return reader("identify", architecture.width, architecture.code_size, architecture.width, shape.labels)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        label = need(data.label, "label", "identification")
+        one_hot = torch.nn.functional.one_hot(label, data.shape.labels).to(trace.weight.dtype)
+        watched = trace if trace.identification is None else trace.identification
+        error = -(one_hot * torch.log_softmax(watched.read_steps("identify"), -1)).sum(-1)
+        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))
+
+
+@dataclass(frozen=True)
+class JoinHead:
+    """λ (1/T) Σ_t −log q(pending joint class | O_t, C_t): a privileged head that names (β₁, β₂) until each is used."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return reader("join", architecture.width, architecture.code_size, architecture.width, shape.joint)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        joint = need(data.joint, "joint", "join head")
+        pending = (joint >= 0).to(trace.weight.dtype).unsqueeze(-1)
+        one_hot = torch.nn.functional.one_hot(joint.clamp(min=0), data.shape.joint).to(trace.weight.dtype) * pending
+        logits = trace.read_steps("join")
+        error = -(one_hot * torch.log_softmax(logits, -1)).sum(-1)
+        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))
+
+
+@dataclass(frozen=True)
+class TeacherState:
+    """λ (1/T) Σ_t ‖q(O_t, C_t) − s_t‖²: s_t is the frozen full-history Transformer's state before quantisation."""
+
+    size: int = 32
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return reader("teacher", architecture.width, architecture.code_size, architecture.width, self.size)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        state = need(data.teacher, "teacher", "teacher state")
+        error = (trace.read_steps("teacher") - state).square().mean(-1)
+        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))

@@ -1,0 +1,35 @@
+"""Imitation of the expert's action at every step."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight, reader
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import Clock
+from diacritic.training.data import Data
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Imitation:
+    """(1/T) Σ_t ℓ(π̂(A_t | O_t, C_t)): squared error on standardised actions, or cross-entropy on symbols.
+
+    A stochastic expert enters by its drawn actions or, in the enumeration regime, by its exact law.
+    """
+
+    detached: bool = False
+    """The policy reads the memory without shaping it (the inverse-only control)."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        if architecture.memory == "gru":
+            return {}  # it has a head of its own
+        return reader("act", architecture.width, architecture.code_size, architecture.width, shape.action, hidden=2)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        prediction = trace.read("act", self.detached) if trace.actions is None else trace.actions
+        if data.shape.symbolic:
+            return -(trace.targets(data.target) * torch.log_softmax(prediction, -1)).sum((1, 2))
+        target = data.target.reshape(1, -1, data.shape.action)
+        return trace.mean((prediction - target).square().mean(-1))

@@ -1,0 +1,37 @@
+"""Multi-step inverse dynamics: which action was taken between two observations?"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight, dense, linear, reader
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import STREAMS, Clock
+from diacritic.training.data import Data
+from diacritic.training.objectives.base import discrepancy
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """λ E_{t,j}[ℓ(q(A_t | C_t, O_t, O_{t+j}))], j uniform on 1…reach, within the episode."""
+
+    reach: int = 8
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        width = architecture.width
+        head = reader("inverse", width, architecture.code_size, width, shape.action, hidden=2)
+        return head | dense("inverse.later", width, width, bias=False)
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        T, N = data.horizon, data.episodes
+        offset = 1 + clock.integers(STREAMS["inverse"], min(self.reach, T - 1), T, N)
+        time = torch.arange(T, device=offset.device).view(1, -1, 1)
+        later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
+        place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
+        extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
+        prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
+        error = discrepancy(prediction, data.target.unsqueeze(0), data.shape.symbolic)
+        inside = (time + offset < T).to(trace.weight.dtype)
+        return clock.auxiliary * (error * inside * trace.step_weight).sum((1, 2))

@@ -1,0 +1,64 @@
+"""The rate: what the codes cost under a prior that sees what the policy sees."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight, dense, linear
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import Clock
+from diacritic.training.data import Data
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Rate:
+    """β (1/T) Σ_t −log r(C_t | O_t), in nats; an upper bound on β H(C_t | O_t).
+
+    Hard forward; backward through the soft assignment q_k ∝ exp(−‖ẽ_t − e_k‖²), whose expected cost the proposal
+    descends (soft-to-hard). The Gaussian bottleneck pays its KL bound instead.
+    """
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        if architecture.memory == "gaussian":
+            return {}
+        layers = _prior("prior", architecture, architecture.codes)
+        if architecture.identification:
+            layers |= _prior("identification.prior", architecture, architecture.identification)
+        return layers
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        if trace.bits is not None:
+            return clock.beta * trace.mean(trace.bits)
+        total = _cost(trace, "prior")
+        if trace.identification is not None:
+            total = total + _cost(trace.identification, "identification.prior")
+        return clock.beta * total
+
+
+def _prior(name: str, architecture: Architecture, codes: int) -> dict[str, Weight]:
+    if architecture.prior == "unconditional":
+        return {f"{name}.logits": Weight((codes,), "zero")}
+    width = architecture.width
+    return dense(f"{name}.hidden", width, width) | dense(f"{name}.out", width, codes)
+
+
+def prior_cost(trace: Trace, name: str) -> Tensor:
+    """−log r(k | O) for every code k, per observation: [S, observations, K]."""
+    if f"{name}.logits" in trace.parameters:
+        logits = trace.parameters[f"{name}.logits"].unsqueeze(1).expand(-1, trace.side.shape[1], -1)
+    else:
+        hidden = torch.relu(linear(trace.parameters, f"{name}.hidden", trace.side))
+        logits = linear(trace.parameters, f"{name}.out", hidden)
+    return -torch.log_softmax(logits.to(trace.codebook.dtype), -1)
+
+
+def _cost(trace: Trace, name: str) -> Tensor:
+    cost = trace.spread(prior_cost(trace, name))
+    hard = cost.gather(-1, trace.code.unsqueeze(-1)).squeeze(-1)
+    codebook = trace.codebook.detach()
+    # −‖ẽ − e_k‖² up to ‖ẽ‖², which the softmax does not see
+    near = torch.baddbmm(-codebook.square().sum(-1).unsqueeze(1), trace.proposal, codebook.mT, alpha=2.0)
+    soft = (torch.softmax(near, -1) * cost.detach()).sum(-1)
+    return trace.mean(hard + (soft - soft.detach()))

@@ -1,0 +1,33 @@
+"""Vector quantisation: codes move to proposals, proposals commit to codes."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from diacritic.carrier.layers import Weight
+from diacritic.carrier.quantise import look_up
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.clock import Clock
+from diacritic.training.data import Data
+from diacritic.training.trace import Trace
+
+
+@dataclass(frozen=True)
+class Quantisation:
+    """L_VQ = ‖sg(ẽ_t) − e_{C_t}‖² + γ ‖ẽ_t − sg(e_{C_t})‖², averaged over dimensions, steps and episodes."""
+
+    commitment: float = 0.25
+    """γ."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return {}
+
+    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+        total = self._loss(trace)
+        return total if trace.identification is None else total + self._loss(trace.identification)
+
+    def _loss(self, trace: Trace) -> Tensor:
+        chosen = look_up(trace.codebook, trace.code)
+        follow = (trace.proposal.detach() - chosen).square().mean(-1)
+        commit = (trace.proposal - chosen.detach()).square().mean(-1)
+        return trace.mean(follow + self.commitment * commit)

@@ -1,0 +1,105 @@
+"""Adam for S stacked runs: learning rates, clipping and freezing are vectors over runs."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+BETAS, EPSILON = (0.9, 0.999), 1e-8
+
+
+class Adam:
+    """Adam on one flat row a run; `parameters` are views of the rows, by name.
+
+    On the CPU PyTorch's fused kernel updates row by row; on CUDA a few elementwise passes update all rows at once.
+    A run whose gradient (or rate) is not finite is frozen at its last finite values and marked in `diverged`; it harms
+    no other.
+    Nothing leaves the device, so that a step can be captured in a CUDA graph.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, Tensor], rates: Tensor, clip: float | None = None, fused: bool | None = None
+    ) -> None:
+        self.shapes = {name: tuple(value.shape[1:]) for name, value in parameters.items()}
+        self.flat = torch.cat([value.detach().flatten(1) for value in parameters.values()], 1)
+        self.parameters = {name: view.requires_grad_() for name, view in self.views(self.flat.detach()).items()}
+        self.gradient, self.mean, self.square = (torch.zeros_like(self.flat) for _ in range(3))
+        self.count = torch.zeros(len(rates), dtype=torch.float32, device=self.flat.device)
+        self.rates, self.clip = rates.to(self.flat), clip
+        self.diverged = ~self.rates.isfinite()
+        self._rate = self.rates.clone()  # what the update reads
+        use_fused = not self.flat.is_cuda if fused is None else fused
+        self._fused = self._row_by_row() if use_fused else None
+
+    def _row_by_row(self) -> torch.optim.Adam:
+        """PyTorch's optimiser over rows that share this one's buffers."""
+        rows = list(self.flat.unbind(0))
+        for row, gradient in zip(rows, self.gradient.unbind(0), strict=True):
+            row.grad = gradient
+        groups = [{"params": [row], "lr": rate} for row, rate in zip(rows, self._rate.unbind(0), strict=True)]
+        adam = torch.optim.Adam(groups, betas=BETAS, eps=EPSILON, fused=True)
+        for run, row in enumerate(rows):
+            adam.state[row] = {"step": self.count[run], "exp_avg": self.mean[run], "exp_avg_sq": self.square[run]}
+        return adam
+
+    def views(self, buffer: Tensor) -> dict[str, Tensor]:
+        """A [S, P] buffer as named tensors that share its memory."""
+        sizes = [int(torch.Size(shape).numel()) for shape in self.shapes.values()]
+        return {
+            name: part.unflatten(1, self.shapes[name])
+            for name, part in zip(self.shapes, buffer.split(sizes, 1), strict=True)
+        }
+
+    def descend(self, loss: Tensor) -> None:
+        """One update against the gradient of a loss summed over runs."""
+        gradients = torch.autograd.grad(loss, list(self.parameters.values()), allow_unused=True)
+        with torch.no_grad():
+            filled = [
+                torch.zeros_like(value) if gradient is None else gradient
+                for value, gradient in zip(self.parameters.values(), gradients, strict=True)
+            ]
+            torch.cat([gradient.flatten(1) for gradient in filled], 1, out=self.gradient)
+            self._step()
+
+    def _step(self) -> None:
+        norm = self.gradient.norm(dim=1)
+        self.diverged |= ~norm.isfinite()
+        factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
+        # On the CPU asking costs less than two passes that change nothing.
+        if self.flat.is_cuda or bool(((factor != 1) | self.diverged).any()):
+            self.gradient.mul_(factor.unsqueeze(1)).masked_fill_(self.diverged.unsqueeze(1), 0.0)
+        self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
+        if self._fused is not None:
+            self._fused.step()
+        else:
+            self._all_rows()
+
+    def _all_rows(self) -> None:
+        first, second = BETAS
+        self.count += 1
+        self.mean.lerp_(self.gradient, 1 - first)
+        self.square.mul_(second).addcmul_(self.gradient, self.gradient, value=1 - second)
+        unbias = (1 - second ** self.count.double()).sqrt()
+        rate = (self._rate * unbias / (1 - first ** self.count.double())).to(self.flat.dtype)
+        floor = (EPSILON * unbias).to(self.flat.dtype).unsqueeze(1)
+        self.flat.addcdiv_(self.mean * -rate.unsqueeze(1), self.square.sqrt().add_(floor))
+
+    @torch.no_grad()
+    def replace(self, name: str, value: Tensor, changed: Tensor) -> None:
+        """Set some entries of a parameter and forget their moments; `changed` is a mask over [S, …]."""
+        here = self.views(self.flat)[name]
+        here.copy_(torch.where(changed, value, here))
+        for buffer in (self.mean, self.square):
+            moment = self.views(buffer)[name]
+            moment.masked_fill_(changed.expand_as(moment), 0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that a resumed cohort needs."""
+        moments = {"mean": self.mean, "square": self.square, "count": self.count}
+        return {"flat": self.flat, **moments, "diverged": self.diverged}
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a saved state."""
+        for key, value in self.state().items():
+            value.copy_(state[key])

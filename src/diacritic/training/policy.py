@@ -1,0 +1,46 @@
+"""A trained carrier on a symbolic task is a finite machine; here it is read off the weights."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from certify.errors import ModelError
+from diacritic.carrier.act import act
+from diacritic.carrier.cell import Inputs, Record, drive, observe, propose, side_information
+from diacritic.carrier.layers import Parameters
+from diacritic.carrier.quantise import nearest
+from diacritic.carrier.shape import Architecture
+
+
+@torch.no_grad()
+def code_tables(
+    parameters: Parameters, architecture: Architecture, observation: torch.Tensor, previous: torch.Tensor
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Moves [S, K+1, O, V] and action laws [S, K, O, A] of every run, for all inputs.
+
+    `observation` [O, ·] and `previous` [V, ·] are the task's distinct inputs; code K stands for "none yet". Carriers
+    with matched side information take the observation for the symbol, which on a symbolic task it is.
+    """
+    if architecture.memory != "code" or architecture.path == "bypass":
+        raise ModelError(
+            "architecture", "only what remembers nothing but a code is a finite machine; watch its episodes"
+        )
+    codebook, K = parameters["codebook"], architecture.codes
+    S, shown, V = len(codebook), len(observation), len(previous)
+    start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1)
+    start = start if architecture.persistent else torch.zeros_like(start)
+    inputs = Inputs(observation, previous, observation)
+    features = observe(parameters, inputs)
+    side = side_information(parameters, inputs, features)
+    driven = drive(parameters, "residual", side.repeat_interleave(V, 1), previous.repeat(shown, 1))
+    moves = []
+    for k in range(K + 1):
+        carried = start[:, k : k + 1].expand(-1, shown * V, -1)
+        proposal = carried + propose(parameters, "residual", carried, driven)
+        proposal = torch.tanh(proposal) if architecture.bound == "tanh" else proposal
+        moves.append(nearest(proposal, codebook).view(S, shown, V))
+    held = codebook.repeat_interleave(shown, 1)
+    code = torch.arange(K, device=codebook.device).repeat_interleave(shown).expand(S, -1)
+    logits = act(parameters, architecture, Record(features.repeat(1, K, 1), side.repeat(1, K, 1), held, held, code))
+    law = torch.softmax(logits.double(), -1).view(S, K, shown, -1)
+    return torch.stack(moves, 1).cpu().numpy(), law.cpu().numpy()

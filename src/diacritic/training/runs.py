@@ -1,0 +1,104 @@
+"""Runs on disk: one folder each, named by what decides its outcome; the manifest is written last."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import diacritic
+from certify.errors import ModelError
+from diacritic.carrier.module import one_run
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.training.checkpoint import fingerprint, read_tensors, write_tensors
+from diacritic.training.cohort import Cohort
+from diacritic.training.recorded import Scale
+
+MANIFEST = "run.json"
+
+
+def code_version() -> str:
+    """A digest of the sources that decide the outcome of training."""
+    root = Path(diacritic.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*root.glob("carrier/*.py"), *root.glob("training/**/*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def save_runs(
+    cohort: Cohort,
+    folder: Path,
+    facts: list[dict[str, Any]],
+    scale: Scale | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Every run of a trained cohort as a folder of its own, with `facts[k]` in the manifest of run k.
+
+    Policies of recorded tasks read and act through a `scale`, which is kept with the weights; `texts` are further
+    files of each run, by name.
+    """
+    texts = texts or {}
+    with torch.no_grad():
+        codes = cohort.trace().step_code.cpu().numpy().astype(np.uint16)
+    paths = []
+    for k, (run, fact) in enumerate(zip(cohort.plan.runs, facts, strict=True)):
+        configuration = {
+            "plan": fingerprint(cohort.plan, cohort.given),
+            "run": asdict(run),
+            "code_version": code_version(),
+        }
+        name = hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()[:16]
+        path = folder / name
+        path.mkdir(parents=True, exist_ok=True)
+        weights = {**one_run(cohort.parameters, k), **({} if scale is None else scale.tensors())}
+        write_tensors(path / "weights.safetensors", weights, {"run": json.dumps(asdict(run))})
+        partial = path / f"codes.{os.getpid()}.npz"
+        np.savez_compressed(partial, codes=codes[k])
+        partial.replace(path / "codes.npz")
+        for file, text in texts.items():
+            _write_text(path / file, text)
+        manifest = {
+            **configuration,
+            "learner": cohort.plan.learner.name,
+            "preset": cohort.plan.preset.name,
+            "steps": cohort.plan.steps,
+            "architecture": asdict(cohort.plan.carrier),
+            "shape": asdict(cohort.given.shape),
+            "diverged": bool(cohort.optimiser.diverged[k]),
+            "sha256": {name: _digest(path / name) for name in ("weights.safetensors", "codes.npz", *texts)},
+            **fact,
+        }
+        _write_text(path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        paths.append(path)
+    return paths
+
+
+def load_run(path: Path) -> tuple[dict[str, Any], Shape, Architecture, dict[str, torch.Tensor]]:
+    """The manifest, sizes and weights of a run; it exists when its manifest is there and the digests match."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text())
+    except FileNotFoundError:
+        raise ModelError(str(path), f"is not a run: it has no {MANIFEST}") from None
+    except ValueError:
+        raise ModelError(str(path / MANIFEST), "is not JSON; train the run again") from None
+    for name, digest in manifest["sha256"].items():
+        if not (path / name).exists() or _digest(path / name) != digest:
+            raise ModelError(str(path / name), "does not match the run's manifest; train the run again")
+    weights, _ = read_tensors(path / "weights.safetensors")
+    return manifest, Shape(**manifest["shape"]), Architecture(**manifest["architecture"]), weights
+
+
+def _write_text(path: Path, text: str) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

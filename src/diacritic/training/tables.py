@@ -1,0 +1,127 @@
+"""Symbolic tasks: f, heads and prior once per distinct (code, symbol, previous action); the scan is a table look-up.
+
+Steps that share all three may still be taught different actions, and then their gradients differ: the expert's law is
+part of what makes a row distinct.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.cell import Inputs, observe
+from diacritic.carrier.layers import Parameters, linear
+from diacritic.carrier.quantise import look_up, nearest, straight_through
+from diacritic.carrier.shape import Architecture
+from diacritic.training.data import Data
+from diacritic.training.scan import running_sum
+from diacritic.training.trace import Rows, Trace, row_weights
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Distinct (observation, previous action, taught law): those that open an episode, then all later ones."""
+
+    observation: Tensor  # [pairs]
+    previous: Tensor  # [pairs]
+    opening: int  # how many pairs open an episode
+    pair: Tensor  # [T, N]; later steps count from the first later pair
+
+    def contexts(self, codes: int) -> Tensor:
+        """Code (K: none yet), observation and previous action of every row: [3, rows].
+
+        Opening pairs meet no code; every later pair meets every code.
+        """
+        later = len(self.observation) - self.opening
+        code = torch.arange(codes, device=self.pair.device).repeat_interleave(later)
+        code = torch.cat([torch.full_like(self.observation[: self.opening], codes), code])
+        pairs = torch.stack([self.observation, self.previous])
+        return torch.cat(
+            [code.unsqueeze(0), torch.cat([pairs[:, : self.opening], pairs[:, self.opening :].repeat(1, codes)], 1)]
+        )
+
+
+def prepare(data: Data) -> Tables:
+    """Which of them occur, and where."""
+    laws, law = torch.unique(data.target.flatten(0, 1), dim=0, return_inverse=True)
+    width = len(data.previous) * len(laws)
+    key = data.observation_index * width + data.previous_index * len(laws) + law.view_as(data.previous_index)
+    first, opening = torch.unique(key[0], return_inverse=True)
+    later, after = torch.unique(key[1:], return_inverse=True)
+    pairs = torch.cat([first, later])
+    pair = torch.cat([opening.unsqueeze(0), after.view(len(key) - 1, -1)])
+    return Tables(pairs // width, pairs % width // len(laws), len(first), pair)
+
+
+def trace(
+    parameters: Parameters, architecture: Architecture, data: Data, tables: Tables, episode_weight: Tensor
+) -> Trace:
+    """One pass with the carousel gradient; rows are the distinct contexts that the episodes visit."""
+    codebook, d = parameters["codebook"], architecture.code_size
+    features = observe(parameters, Inputs(data.observation, data.previous))
+    acted = torch.relu(linear(parameters, "previous", data.previous))
+    seen = linear(parameters, "residual.observation", features)
+    moved = linear(parameters, "residual.action", acted)
+    carried = codebook.detach() if architecture.persistent else torch.zeros_like(codebook)
+    carried = torch.cat([carried, torch.zeros_like(carried[:, :1])], 1)  # no code yet comes last
+    entering = linear(parameters, "residual.code", carried)
+    context = tables.contexts(architecture.codes)  # (code, observation, previous action) of every row
+    with torch.no_grad():
+        driven = entering[:, context[0]] + seen[:, context[1]] + moved[:, context[2]]
+        value = carried[:, context[0]] + linear(parameters, "residual.out", torch.relu(driven))
+        code = nearest(torch.tanh(value) if architecture.bound == "tanh" else value, codebook)
+        every = _follow(code, tables)
+        token, chosen = _visited(every, code.shape[1]) if not code.is_cuda else (every, None)
+
+    met = context.unsqueeze(1).expand(-1, len(code), -1) if chosen is None else context[:, chosen]  # [3, S, rows]
+    code = code if chosen is None else code.gather(1, chosen)
+    driven = look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2])
+    residual = linear(parameters, "residual.out", torch.relu(driven))
+    value = look_up(carried, met[0]) + residual
+    value = torch.tanh(value) if architecture.bound == "tanh" else value
+
+    place = (token + torch.arange(len(token), device=token.device).view(-1, 1, 1) * code.shape[1]).flatten()
+    taken = residual.flatten(0, 1).index_select(0, place).view(*token.shape, d)
+    factor = None
+    if architecture.bound == "tanh":
+        factor = (1 - value.detach().square()).flatten(0, 1).index_select(0, place).view(*token.shape, d)
+    running = running_sum(taken, factor, architecture.persistent)
+    weight = row_weights(token, episode_weight, code.shape[1])
+    share = (episode_weight / data.horizon)[:, None, :, None] * running
+    # The weighted mean over a row's steps hands each step its own share of the row's gradient.
+    pooled = torch.zeros_like(residual).flatten(0, 1).index_add(0, place, share.flatten(0, 2)).view_as(residual)
+    path = pooled / weight.clamp(min=torch.finfo(weight.dtype).tiny).unsqueeze(-1)
+    return Trace(
+        parameters,
+        codebook,
+        features,
+        features,
+        straight_through(value, path),
+        straight_through(look_up(codebook, code), path),
+        code,
+        weight,
+        episode_weight,
+        Rows(data.horizon, data.episodes, met[1], token),
+        running,
+    )
+
+
+def _follow(code: Tensor, tables: Tables) -> Tensor:
+    """The row of every step of every episode, [runs, T, N]: look the next code up, again and again."""
+    row = tables.pair[0].expand(len(code), -1)
+    rows, later = [row], len(tables.observation) - tables.opening
+    for pair in tables.pair[1:]:
+        row = code.gather(1, row) * later + (pair + tables.opening)
+        rows.append(row)
+    return torch.stack(rows, 1)
+
+
+def _visited(token: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    """Only the rows that some step is in, at most as many as the busiest run needs: new numbers, and the old ones."""
+    met = torch.zeros(len(token), rows, dtype=torch.bool).scatter_(1, token.flatten(1), True)
+    number = met.cumsum(1) - 1
+    most = int(number[:, -1].max()) + 1
+    chosen = torch.zeros(len(token), most, dtype=torch.long)
+    run, row = met.nonzero(as_tuple=True)
+    chosen[run, number[run, row]] = row
+    return number.gather(1, token.flatten(1)).view_as(token), chosen

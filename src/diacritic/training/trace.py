@@ -1,0 +1,117 @@
+"""What an engine hands to the objectives: codes, proposals and features of all runs, with gradients attached."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.layers import Parameters, linear, read
+from diacritic.carrier.quantise import look_up, straight_through
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What each row of a trace stands for.
+
+    Without `observation` a row is one step of one episode, t·N + n, and is its own observation. With it, a row is a
+    distinct (previous code, observation, previous action), and `token` says in which row each step of each episode is.
+    """
+
+    horizon: int
+    episodes: int
+    observation: Tensor | None = None  # [runs, rows]
+    token: Tensor | None = None  # [runs, T, N]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Rows of S runs after one pass over the episodes; `weight` sums to one in each run."""
+
+    parameters: Parameters  # heads; in the precision of the parallel part
+    codebook: Tensor  # [runs, K, d]
+    features: Tensor  # g_o, [runs, observations, width]
+    side: Tensor  # what the prior reads, likewise
+    proposal: Tensor  # ẽ, [runs, rows, d]
+    embedding: Tensor  # e, straight-through, [runs, rows, d]
+    code: Tensor  # C, [runs, rows]
+    weight: Tensor  # [runs, rows]
+    episode_weight: Tensor  # [runs, N]
+    rows: Rows
+    running: Tensor | None = None  # F of every step, [runs, T, N, d], where rows are distinct contexts
+    identification: "Trace | None" = None
+    bits: Tensor | None = None  # Gaussian bottleneck: KL in nats, [runs, rows]
+    actions: Tensor | None = None  # what a policy without a readout of (g_o, C) does, [runs, rows, A]
+
+    def spread(self, values: Tensor) -> Tensor:
+        """Values per observation as values per row."""
+        return values if self.rows.observation is None else look_up(values, self.rows.observation)
+
+    def part(self, name: str, detached: bool = False) -> Tensor:
+        """The observation part of a head's first layer, per row; detached, it teaches the head and not the encoder."""
+        features = self.features.detach() if detached else self.features
+        return self.spread(linear(self.parameters, f"{name}.observation", features))
+
+    def read(self, name: str, detached: bool = False) -> Tensor:
+        """A head's output on (g_o(O_t), C_t), per row."""
+        code = self.embedding.detach() if detached else self.embedding
+        return read(self.parameters, name, self.part(name, detached), code)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The weighted mean of a value per row: one number a run."""
+        return (values * self.weight).sum(1)
+
+    def targets(self, values: Tensor) -> Tensor:
+        """Weighted sums over the steps of each row of values [T, N, ·]: [runs, rows, ·]."""
+        size = values.shape[-1]
+        if self.rows.token is None:
+            return values.reshape(1, -1, size) * self.weight.unsqueeze(-1)
+        weighted = values.unsqueeze(0) * (self.episode_weight / self.rows.horizon)[:, None, :, None]
+        index = self.rows.token.flatten(1).unsqueeze(-1).expand(-1, -1, size)
+        return values.new_zeros(*self.weight.shape, size).scatter_add(1, index, weighted.flatten(1, 2))
+
+    def steps(self, values: Tensor) -> Tensor:
+        """Values per row as values per step and episode: [runs, T, N, ·]."""
+        if self.rows.token is None:
+            return values.unflatten(1, (self.rows.horizon, self.rows.episodes))
+        if values.dim() == 2:
+            return values.gather(1, self.rows.token.flatten(1)).view(self.rows.token.shape)
+        index = self.rows.token.flatten(1).unsqueeze(-1).expand(-1, -1, values.shape[-1])
+        return values.gather(1, index).view(*self.rows.token.shape, -1)
+
+    @property
+    def step_features(self) -> Tensor:
+        """g_o(O_t) of every step: [runs, T, N, width]."""
+        return self.steps(self.spread(self.features))
+
+    @property
+    def step_embedding(self) -> Tensor:
+        """e_t of every step with its own gradient: [runs, T, N, d]. Objectives that weigh steps unequally use this."""
+        if self.running is None:
+            return self.steps(self.embedding)
+        hard = look_up(self.codebook, self.step_code.flatten(1)).view(self.running.shape)
+        return straight_through(hard, self.running)
+
+    @property
+    def step_code(self) -> Tensor:
+        """C_t of every step: [runs, T, N]."""
+        return self.steps(self.code)
+
+    @property
+    def step_weight(self) -> Tensor:
+        """The weight of one step of each episode: [runs, 1, N]."""
+        return (self.episode_weight / self.rows.horizon).unsqueeze(1)
+
+    def read_steps(self, name: str, extra: Tensor | None = None) -> Tensor:
+        """A head on every step, with an extra term in its first layer: [runs, T, N, outputs]."""
+        part = self.steps(self.part(name))
+        part = part if extra is None else part + extra
+        flat = read(self.parameters, name, part.flatten(1, 2), self.step_embedding.flatten(1, 2))
+        return flat.unflatten(1, part.shape[1:3])
+
+
+def row_weights(token: Tensor, episode_weight: Tensor, rows: int) -> Tensor:
+    """How much of a run's weight each row carries."""
+    share = (episode_weight / token.shape[1]).unsqueeze(1).expand(-1, token.shape[1], -1)
+    return torch.zeros(len(token), rows, dtype=share.dtype, device=share.device).scatter_add(
+        1, token.flatten(1), share.flatten(1)
+    )

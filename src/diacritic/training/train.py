@@ -1,0 +1,136 @@
+"""Train a cohort to the end: progress, metrics as JSON lines, checkpoints, and going on after an interruption."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from diacritic.training.checkpoint import resume, save_checkpoint
+from diacritic.training.cohort import Cohort, Plan
+from diacritic.training.data import Data
+from diacritic.training.upkeep import usage
+
+Judge = Callable[[Cohort], list[bool]]
+"""Which runs are sufficient now; shown while training runs."""
+
+
+def train(
+    plan: Plan,
+    data: Data,
+    device: str = "cpu",
+    folder: Path | None = None,
+    judge: Judge | None = None,
+    every: float = 60.0,
+    tensorboard: Path | None = None,
+) -> Cohort:
+    """A trained cohort. With a folder, metrics and a checkpoint every so many seconds go there, and a killed training
+    goes on from its last checkpoint to the same final codes (on the CPU, bit by bit)."""
+    cohort = Cohort(plan, data, device)
+    checkpoint = None if folder is None else folder / "checkpoint.safetensors"
+    if checkpoint is not None and checkpoint.exists():
+        resume(cohort, checkpoint)
+    chunk = max(1, plan.steps // 50)
+    saved = time.monotonic()
+    passed: int | None = None
+    with _bar(plan) as show, _metrics(folder, cohort.step, tensorboard) as log:
+        while cohort.step < plan.steps:
+            cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
+            tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps
+            passed = sum(judge(cohort)) if judge is not None and tenth else passed
+            log(measure(cohort) | ({} if passed is None else {"sufficient": passed}))
+            show(cohort.step, passed)
+            if checkpoint is not None and (time.monotonic() - saved >= every or cohort.step == plan.steps):
+                save_checkpoint(cohort, checkpoint)
+                saved = time.monotonic()
+    return cohort
+
+
+@torch.no_grad()
+def measure(cohort: Cohort) -> dict[str, object]:
+    """Losses by term, code usage and perplexity of every run, over the whole set."""
+    used = usage(cohort.trace())
+    entropy = -(used * used.clamp(min=1e-30).log()).sum(1)
+    names = [type(term).__name__ for term in cohort.plan.learner.terms]
+    return {
+        "step": cohort.step,
+        "loss": {name: _rounded(row.tolist()) for name, row in zip(names, cohort.losses, strict=True)},
+        "codes_used": (used > 0).sum(1).tolist(),
+        "perplexity": _rounded(entropy.exp().tolist()),
+        "diverged": cohort.optimiser.diverged.tolist(),
+    }
+
+
+def _rounded(values: list[float]) -> list[float | None]:
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
+
+
+@contextmanager
+def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterator[Callable[[dict[str, object]], None]]:
+    """Append lines to metrics.jsonl, first dropping those written after the checkpoint that training resumes from."""
+    writer = None
+    if tensorboard is not None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        writer = SummaryWriter(str(tensorboard))
+
+    def log(line: dict[str, object]) -> None:
+        if folder is not None:
+            with (folder / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        if writer is not None:
+            for name, values in line["loss"].items():  # type: ignore[attr-defined]
+                finite = [value for value in values if value is not None]
+                if finite:
+                    writer.add_scalar(f"loss/{name}", sum(finite) / len(finite), line["step"])
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "metrics.jsonl"
+        kept = [text for text in (path.read_text().splitlines() if path.exists() else []) if _before(text, done)]
+        partial = folder / f"metrics.jsonl.{os.getpid()}.partial"
+        partial.write_text("".join(text + "\n" for text in kept))
+        partial.replace(path)
+    try:
+        yield log
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _before(text: str, done: int) -> bool:
+    try:
+        return json.loads(text)["step"] <= done
+    except (ValueError, KeyError):  # a line cut off by the interruption
+        return False
+
+
+@contextmanager
+def _bar(plan: Plan) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar with the time left and the number of sufficient seeds, where somebody watches."""
+    import sys
+
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield lambda step, passed: None
+        return
+    if not sys.stderr.isatty():
+        yield lambda step, passed: None
+        return
+    seen = TextColumn("{task.fields[seen]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), seen)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(f"{plan.learner.name}, {len(plan.runs)} runs", total=plan.steps, seen="")
+
+        def show(step: int, passed: int | None) -> None:
+            progress.update(
+                task, completed=step, seen="" if passed is None else f"{passed}/{len(plan.runs)} sufficient"
+            )
+
+        yield show

@@ -1,0 +1,51 @@
+"""The full gradient: the recurrent part step by step, everything else at once."""
+
+import torch
+from torch import Tensor
+
+from diacritic.carrier.cell import Inputs, drive, observe, propose, side_information
+from diacritic.carrier.layers import Parameters
+from diacritic.carrier.quantise import look_up, nearest, straight_through
+from diacritic.carrier.shape import Architecture
+from diacritic.training.data import Data
+from diacritic.training.trace import Rows, Trace
+
+
+def trace(
+    parameters: Parameters,
+    architecture: Architecture,
+    data: Data,
+    episode_weight: Tensor,
+    inputs: Inputs,
+    precision: torch.dtype | None = None,
+) -> Trace:
+    """One pass; `inputs` hold every step as one row, t·N + n. The recurrence is in the parameters' own precision."""
+    low = parameters if precision is None else {name: value.to(precision) for name, value in parameters.items()}
+    exact = observe(parameters, inputs)
+    driven = drive(parameters, "residual", side_information(parameters, inputs, exact), inputs.previous)
+    features = exact if precision is None else observe(low, inputs)
+    side = side_information(low, inputs, features)
+    codebook = parameters["codebook"]
+    embedding = codebook.new_zeros(len(codebook), data.episodes, architecture.code_size)
+    proposals, embeddings, codes = [], [], []
+    for step in driven.unflatten(1, (data.horizon, data.episodes)).unbind(1):
+        carried = embedding if architecture.persistent else torch.zeros_like(embedding)
+        proposal = carried + propose(parameters, "residual", carried, step)
+        proposal = torch.tanh(proposal) if architecture.bound == "tanh" else proposal
+        code = nearest(proposal.detach(), codebook)
+        embedding = straight_through(look_up(codebook, code), proposal)
+        proposals.append(proposal)
+        embeddings.append(embedding)
+        codes.append(code)
+    return Trace(
+        low,
+        codebook,
+        features,
+        side,
+        torch.cat(proposals, 1),
+        torch.cat(embeddings, 1),
+        torch.cat(codes, 1),
+        (episode_weight / data.horizon).repeat(1, data.horizon),
+        episode_weight,
+        Rows(data.horizon, data.episodes),
+    )

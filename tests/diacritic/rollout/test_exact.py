@@ -1,0 +1,183 @@
+"""The closed loop against every history and every sequence of actions; the gates on constructed scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from certify_twin import Chain, Document, Twin, chains, documents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rollout_twin import Latents, Reader, latent_models, living_loop, names_of, random_machine, recorded_loop
+
+from certify import Model, ModelError, certify
+from certify.zoo.registry import find
+from diacritic.measure.scores import StepScore
+from diacritic.rollout.exact import ClosedLoop, Gate, closed_loop, scores, verdict, watch
+from diacritic.rollout.machine import CodeMachine, from_certified
+
+
+def expert(model: Model) -> CodeMachine:
+    return from_certified(certify(model).machine, model)
+
+
+@given(documents(), st.integers(1, 4), st.integers(0, 99))
+def test_the_recorded_loop_is_the_sum_over_histories(document: Document, codes: int, seed: int) -> None:
+    model, twin = Model.from_episodes(document), Twin(document)
+    machine = random_machine(model, codes, seed)
+    loop, reader = closed_loop(machine, model), Reader(machine, model)
+    success, correct, levels = recorded_loop(reader, twin)
+    assert loop.success == pytest.approx(success, abs=1e-12)
+    assert loop.correct == pytest.approx(correct, abs=1e-12)
+    for running, rate, own in zip(loop.running, loop.rates, levels, strict=True):
+        assert running == pytest.approx(sum(own.values()), abs=1e-12)
+        if running:
+            cells: dict[tuple[str, int], float] = {}
+            fibers: dict[str, float] = {}
+            for h, p in own.items():
+                cells[h[-1], reader.code(h)] = cells.get((h[-1], reader.code(h)), 0.0) + p
+                fibers[h[-1]] = fibers.get(h[-1], 0.0) + p
+            terms = [p / running * np.log2(fibers[o] / p) for (o, _), p in cells.items() if p]
+            assert rate == pytest.approx(sum(terms), abs=1e-9)
+        else:
+            assert rate is None
+
+
+@given(latent_models(), st.integers(1, 3), st.integers(0, 99))
+def test_the_living_loop_is_the_sum_over_latents_and_actions(
+    drawn: tuple[Model, Latents], codes: int, seed: int
+) -> None:
+    model, latents = drawn
+    machine = random_machine(model, codes, seed)
+    loop = closed_loop(machine, model)
+    success, correct = living_loop(Reader(machine, model), latents, model.horizon)
+    assert loop.success == pytest.approx(success, abs=1e-12)
+    assert loop.correct == pytest.approx(correct, abs=1e-12)
+
+
+@given(chains(), st.integers(1, 3), st.integers(0, 99))
+@settings(max_examples=60)
+def test_merged_graphs_play_as_their_trees(chain: Chain, codes: int, seed: int) -> None:
+    merged, tree = chain.model(), Model.from_episodes(chain.document())
+    few = closed_loop(random_machine(merged, codes, seed), merged)
+    many = closed_loop(random_machine(tree, codes, seed), tree)
+    if all(not level.mixed for level in merged.graph.levels):  # what a recorded world answers is the world's own
+        assert few.success == pytest.approx(many.success, abs=1e-9)
+        assert few.correct == pytest.approx(many.correct, abs=1e-9)
+        assert few.rates == pytest.approx(many.rates, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["reveal", "gap", "three-histories", "stochastic-expert", "passive-t-maze"])
+def test_success_needs_no_dynamics(name: str) -> None:
+    """A success never leaves the expert's support, so that the recorded world knows it as well as the living one."""
+    model = find(name).make()
+    machine = _mixed(expert(model), model)
+    living, recorded = closed_loop(machine, model), closed_loop(machine, replace(model, dynamics=None))
+    assert 0.5 < living.success < 1
+    assert living.success == pytest.approx(recorded.success, abs=1e-12)
+    assert living.correct > recorded.correct
+
+
+def _mixed(machine: CodeMachine, model: Model) -> CodeMachine:
+    """A tenth of the time another action, but never while nothing happens."""
+    act = machine.act.copy()
+    quiet = [k for k, name in enumerate(names_of(model.graph.observations)) if name in ("wait", "corridor")]
+    noisy = np.setdiff1d(np.arange(machine.observations), quiet)
+    act[:, noisy] = 0.9 * act[:, noisy] + 0.1 * np.roll(act[:, noisy], 1, axis=2)
+    return CodeMachine(machine.move, act)
+
+
+@pytest.mark.parametrize("name", ["gap", "signpost-corridor", "memory-chain", "lost-cue", "running-parity"])
+def test_the_certified_machine_succeeds(name: str) -> None:
+    model = find(name).make()
+    machine = expert(model)
+    loop = closed_loop(machine.greedy(), model)
+    wanted = 0.85 if name == "lost-cue" else 1.0  # 3 in 10 cues are lost, and half of the guesses are right
+    assert loop.success == pytest.approx(wanted, abs=1e-12)
+    assert loop.correct == pytest.approx(model.horizon - 1 + wanted, abs=1e-9)
+    assert loop.running == pytest.approx([1.0] * model.horizon)
+    found = scores(watch(machine, model))
+    assert verdict("full", found).sufficient
+    assert verdict("external", found, loop).sufficient == (name != "lost-cue")
+
+
+def test_a_wrong_turn_costs_one_step_where_the_world_lives() -> None:
+    model = find("cue-corridor").make(L=3)
+    machine = expert(model)
+    act, seen, done = machine.act.copy(), names_of(model.graph.observations), names_of(model.graph.actions)
+    act[:, seen.index("junction")] = np.eye(len(done))[done.index("turn 0")]
+    act[:, seen.index("end")] = np.eye(len(done))[done.index("stay")]
+    forgetful = CodeMachine(machine.move, act)
+    living, recorded = closed_loop(forgetful, model), closed_loop(forgetful, replace(model, dynamics=None))
+    assert (living.success, living.correct, living.running[-1]) == (0.5, 5.5, 1.0)
+    assert (recorded.success, recorded.correct, recorded.running[-1]) == (0.5, 5.0, 0.5)
+
+
+def test_own_occupancy_is_the_machines() -> None:
+    """Of two random sidesteps a greedy policy takes one, so that its histories are fewer than the expert's."""
+    model = find("signpost-corridor").make(M=4, W=1)
+    machine = expert(model).greedy()
+    loop = closed_loop(machine, model)
+    assert loop.success == 1
+    assert loop.rates == pytest.approx([s.rate for s in scores(watch(machine, model))], abs=1e-12)
+    assert loop.running == pytest.approx([1.0] * model.horizon)
+
+
+def test_too_many_branches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diacritic.rollout.exact.BRANCH_LIMIT", 1_000)
+    model = find("gap").make()
+    with pytest.raises(ModelError, match=r"closed_loop: more than 1,000 branches at step 5; play machine\.greedy\(\)"):
+        closed_loop(random_machine(model, 3, 0, determined=0), model)
+
+
+# ---- gates
+
+GOOD = StepScore(1, 1.0, 1.0, 0.0, 0.95, 0.95, None, 0.0, 0.0, 0.0)
+IDLE = replace(GOOD, t=2, requirement=0.0, sufficiency=None, classes=None)
+TURN = replace(GOOD, t=3, decision=1.0, instantaneous=0.95)
+LOOP = ClosedLoop(0.99, 3.0, (1.0,) * 3, (1.0,) * 3)
+
+
+@pytest.mark.parametrize(
+    ("gate", "steps", "success", "failure"),
+    [
+        ("full", [GOOD, IDLE, TURN], 1.0, None),
+        ("full", [replace(GOOD, sufficiency=0.9), IDLE, TURN], 1.0, "step 1: sufficiency 0.900"),
+        ("full", [GOOD, IDLE, replace(TURN, instantaneous=0.9)], 1.0, "step 3: decision score 0.900"),
+        ("full", [GOOD, IDLE, replace(TURN, error=0.2)], 0.0, None),
+        ("full", [replace(GOOD, requirement=None, sufficiency=None), IDLE, TURN], 1.0, "step 1: the requirement is"),
+        ("t-maze", [GOOD, IDLE, TURN], 0.0, None),
+        ("t-maze", [GOOD, IDLE, replace(TURN, error=0.01)], 1.0, "step 3: wrong action with probability 0.01"),
+        ("t-maze", [replace(GOOD, error=0.5), IDLE, TURN], 1.0, None),
+        ("t-maze", [GOOD, IDLE, replace(TURN, sufficiency=0.5)], 1.0, "step 3: sufficiency 0.500"),
+        ("external", [GOOD, IDLE, TURN], 0.99, None),
+        ("external", [GOOD, IDLE, TURN], 0.98, "success 0.980"),
+        ("external", [replace(GOOD, sufficiency=0.2), IDLE, TURN], 1.0, "step 1: sufficiency 0.200"),
+    ],
+)
+def test_each_gate_fails_on_what_it_names(
+    gate: Gate, steps: list[StepScore], success: float, failure: str | None
+) -> None:
+    found = verdict(gate, steps, replace(LOOP, success=success))
+    assert found.gate == gate
+    assert found.sufficient == (failure is None)
+    assert len(found.failures) == (failure is not None)
+    assert failure is None or found.failures[0].startswith(failure)
+
+
+def test_windows_and_decisions_may_be_chosen() -> None:
+    weak = [replace(GOOD, sufficiency=0.1), IDLE, replace(TURN, instantaneous=0.2)]
+    assert verdict("full", weak).failures == ("step 1: sufficiency 0.100", "step 3: decision score 0.200")
+    found = verdict("full", weak, window=[2, 3], decisions=[1])
+    assert (found.sufficient, found.least_sufficiency, found.least_decision) == (True, 0.95, None)
+    assert verdict("full", weak).least_decision == 0.2
+
+
+def test_bad_gates_are_refused() -> None:
+    with pytest.raises(ModelError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
+        verdict("tmaze", [GOOD])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ModelError, match="loop: the external gate needs the closed loop"):
+        verdict("external", [GOOD])
+    with pytest.raises(ModelError, match=r"window: expected steps 1…1, not \[4\]"):
+        verdict("full", [GOOD], window=[4])
+    with pytest.raises(ModelError, match="decisions: expected steps 1…1, not none"):
+        verdict("full", [GOOD], decisions=[])

@@ -1,0 +1,157 @@
+"""The core: reproducible, independent of the batch, strict about its input, and clean in the gaps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from certify import ModelError
+from diacritic.tasks.franka.batch import FrankaBatch
+from diacritic.tasks.franka.episodes import expert_episodes
+from diacritic.tasks.franka.observation import SLICES
+from diacritic.tasks.franka.tasks import TwoCues, Weighing, make_task
+
+SHORT = TwoCues(gap=1, first_gap=1)
+SENSED = slice(0, 11)
+
+
+def test_same_seed_same_episodes_whatever_the_batch() -> None:
+    wide = expert_episodes(FrankaBatch(SHORT, 4, seed=7, threads=2))
+    narrow = FrankaBatch(SHORT, 2, seed=7, threads=1)
+    parts = [expert_episodes(narrow), expert_episodes(narrow)]
+    joined = np.concatenate([part.observations for part in parts], axis=1)
+    assert joined.tobytes() == wide.observations.tobytes()
+    assert np.concatenate([part.latents["theta"] for part in parts]).tolist() == wide.latents["theta"].tolist()
+    other = expert_episodes(FrankaBatch(SHORT, 4, seed=8))
+    assert (other.observations != wide.observations).any()
+
+
+def test_reseed_begins_anew() -> None:
+    core = FrankaBatch(SHORT, 2, seed=3)
+    first, second = core.reset(), core.reset()
+    core.reseed(3)
+    assert (core.reset() == first).all()
+    assert (second != first).any()
+
+
+def test_given_latents_are_used_and_the_rest_is_drawn() -> None:
+    core = FrankaBatch(SHORT, 3)
+    core.reset({"theta": [1, 2, 3], "hover": 1})
+    assert core.latents["theta"].tolist() == [1, 2, 3]
+    assert core.latents["hover"].tolist() == [1, 1, 1]
+    assert core.choices["side"].tolist() == [1, 0, 1]
+    assert core.choices["slot"].tolist() == [0, 1, 1]
+    assert set(core.latents) == set(SHORT.latents)
+
+
+@pytest.mark.parametrize(
+    ("latents", "place"),
+    [
+        ({"colour": 1}, "latents.colour"),
+        ({"theta": 32}, "latents.theta"),
+        ({"theta": -1}, "latents.theta"),
+        ({"theta": [1, 2, 3, 4]}, "latents.theta"),
+        ({"theta": 0.5}, "latents.theta"),
+    ],
+)
+def test_impossible_latents_are_refused(latents: dict, place: str) -> None:
+    with pytest.raises(ModelError) as refused:
+        FrankaBatch(SHORT, 3).reset(latents)
+    assert refused.value.place == place
+
+
+def test_bad_actions_are_refused() -> None:
+    core = FrankaBatch(SHORT, 2)
+    core.reset()
+    for bad in (np.zeros((2, 3)), np.zeros(4), np.full((2, 4), np.nan)):
+        with pytest.raises(ModelError, match="actions"):
+            core.step(bad)
+
+
+def test_bad_beginnings_are_refused() -> None:
+    with pytest.raises(ModelError, match="envs"):
+        FrankaBatch(SHORT, 0)
+    with pytest.raises(ModelError, match="seed"):
+        FrankaBatch(SHORT, 1, seed=-1)
+    with pytest.raises(ModelError, match="reset"):
+        FrankaBatch(SHORT, 1).step(np.zeros((1, 4)))
+
+
+def test_steps_end_with_the_horizon() -> None:
+    core = FrankaBatch(SHORT, 1)
+    core.reset()
+    for t in range(SHORT.horizon):
+        _, info = core.step(core.expert())
+        assert info["done"] == (t == SHORT.horizon - 1)
+        assert ("success" in info) == info["done"]
+    with pytest.raises(ModelError, match="reset"):
+        core.step(np.zeros((1, 4)))
+
+
+def test_idle_policy_fails_and_a_wrong_slot_is_told() -> None:
+    core = FrankaBatch(SHORT, 2)
+    core.reset()
+    while core.t < SHORT.horizon:
+        core.step(np.zeros((2, 4)))
+    assert not core.outcome()["success"].any()
+    assert not core.outcome()["lifted"].any()
+    core.reset({"theta": [0, 3]})
+    swapped = core.choices["slot"][::-1]
+    while core.t < SHORT.horizon:
+        action = core.expert()
+        core.step(action if core.t < core.task.decisions["slot"] else action[::-1])
+    outcome = core.outcome()
+    assert outcome["lifted"].all()
+    assert outcome["side"].all()
+    assert not outcome["slot"].any()
+    assert not outcome["success"].any()
+    assert (swapped != core.choices["slot"]).all()
+
+
+def test_object_out_of_reach_is_not_attached() -> None:
+    core = FrankaBatch(replace(SHORT, jitter=0.0), 1)
+    core.reset()
+    before = core.object.position.copy()
+    for _ in range(2):
+        core.step(np.array([[0.0, 0.0, 0.0, -1.0]]))
+    assert (core.object.position == before).all()
+
+
+@pytest.mark.parametrize("name", ["two-cues", "readout-3"])
+def test_gaps_of_attached_tasks_hold_no_trace(name: str) -> None:
+    """Without noise and jitter, what is sensed in a gap is the same for every class and mass, to a nanometre."""
+    task = make_task(name, no_noise=True, jitter=0.0)
+    theta = np.arange(0, 48, 3) % 32
+    played = expert_episodes(FrankaBatch(task, 16), {"theta": theta, "hover": 0, "mass": np.arange(16) % 4})
+    for window in task.windows.values():
+        spread = np.ptp(played.observations[window.start : window.stop, :, SENSED], axis=1)
+        assert spread.max() < 1e-6
+    assert np.ptp(played.observations[task.decisions["side"] + 1, :, SENSED], axis=0).max() > 0.05
+
+
+def test_weight_is_felt_while_held_and_the_fixture_removes_its_trace() -> None:
+    """Adjacent classes sag 7.5 to 15 mm apart; in the gap only the flawed variant remembers the mass."""
+    heights, gaps = {}, {}
+    for fixture in (True, False):
+        task = Weighing(no_noise=True, no_fixture=not fixture)
+        played = expert_episodes(FrankaBatch(task, 4), {"mass": np.arange(4)})
+        assert played.outcome["success"].all()
+        hold = max(t for t, step in enumerate(task.steps) if step.shows and step.phase == "scan") - 2
+        heights[fixture] = played.observations[hold, :, 2]
+        gap = task.windows["gap1"]
+        gaps[fixture] = np.ptp(played.observations[gap.start + 1 : gap.stop, :, SENSED], axis=1).max()
+    drops = -np.diff(heights[True])
+    assert drops.min() > 0.0075
+    assert drops.max() < 0.015
+    assert gaps[True] < 1e-5
+    assert gaps[False] > 1e-3
+
+
+def test_contact_leaves_a_trace_of_the_mass() -> None:
+    """Held by friction, masses that differ by 50 g differ by less than a millimetre, but they differ."""
+    task = TwoCues(contact=True, no_noise=True, jitter=0.0)
+    played = expert_episodes(FrankaBatch(task, 4), {"theta": 0, "hover": 0, "mass": np.arange(4)})
+    height = played.observations[task.windows["gap2"][3], :, SLICES["tool position"]][:, 2]
+    drops = -np.diff(height)
+    assert drops.min() > 2e-4
+    assert drops.max() < 1e-3

@@ -1,0 +1,87 @@
+"""The kernel of the code scan against the definition, in Triton's interpreter."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from diacritic.carrier.quantise import look_up, lowest_maximum
+from diacritic.training.kernels.scan import fits, launch, scan_codes_cuda
+
+Case = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def case(runs: int, steps: int, episodes: int, width: int, codes: int, seed: int) -> Case:
+    """Random tables; every code is visited by someone."""
+    made = torch.Generator().manual_seed(seed)
+    sizes = ((runs, steps, episodes, width), (runs, codes + 1, width), (runs, width, codes), (runs, codes + 1, codes))
+    driven, entering, scoring, fixed = (torch.randn(size, generator=made) for size in sizes)
+    return driven, entering, scoring / width**0.5, fixed
+
+
+def step_by_step(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tensor) -> Tensor:
+    """The definition, one step after the other."""
+    code = torch.full((len(driven), driven.shape[2]), scoring.shape[-1])
+    codes = []
+    for now in driven.unbind(1):
+        h = torch.relu(now + look_up(entering, code))
+        code = lowest_maximum(h @ scoring + look_up(fixed, code))
+        codes.append(code)
+    return torch.stack(codes, 1)
+
+
+@pytest.mark.parametrize(("width", "codes"), [(16, 2), (32, 16), (128, 16), (64, 37)])
+def test_codes_are_best_given_the_codes_before(width: int, codes: int) -> None:
+    given = case(2, 4, 21, width, codes, seed=width + codes)
+    found = scan_codes_cuda(*given)
+    driven, entering, scoring, fixed = (value.double() for value in given)
+    before = torch.cat([torch.full_like(found[:, :1], codes), found[:, :-1]], 1).flatten(1)
+    h = torch.relu(driven.flatten(1, 2) + look_up(entering, before))
+    score = h @ scoring + look_up(fixed, before)
+    lost = score.max(-1).values - look_up(score.flatten(0, 1).unsqueeze(-1), found.view(-1, 1)).view(2, -1)
+    assert found.dtype == torch.int64
+    assert found.unique().numel() > 1
+    assert lost.max() < 1e-5
+
+
+def test_whole_numbers_give_exactly_the_same_codes() -> None:
+    """Sums of small whole numbers are exact in any order, so even ties must fall the same way."""
+    driven, entering, scoring, fixed = ((3 * value).round() for value in case(3, 6, 40, 32, 8, seed=1))
+    scoring = scoring.sign()
+    expected = step_by_step(driven, entering, scoring, fixed)
+    for rows, chunk in ((16, 16), (32, 32)):
+        assert torch.equal(launch(driven, entering, scoring, fixed, rows, chunk), expected)
+    backwards = step_by_step(driven, turned(entering), scoring.flip(-1), turned(fixed).flip(-1))
+    assert not torch.equal(7 - backwards, expected)  # the case has ties, or it would show nothing
+
+
+def turned(table: Tensor) -> Tensor:
+    """The same table with the codes numbered backwards; the start keeps its place."""
+    return torch.cat([table[:, :-1].flip(1), table[:, -1:]], 1)
+
+
+def test_twin_codes_tie_to_the_lowest() -> None:
+    driven, entering, scoring, fixed = case(1, 5, 30, 32, 6, seed=2)
+    scoring[..., 3:] = scoring[..., :3]
+    fixed[..., 3:] = fixed[..., :3]
+    found = scan_codes_cuda(driven, entering, scoring, fixed)
+    assert found.max() <= 2
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")  # the interpreter's maximum is numpy's
+def test_a_row_without_numbers_harms_no_other() -> None:
+    given = case(2, 4, 10, 16, 4, seed=3)
+    clean = scan_codes_cuda(*given)
+    given[0][1, 0, 7] = torch.nan
+    found = scan_codes_cuda(*given)
+    assert ((found >= 0) & (found < 4)).all()
+    others = torch.ones(2, 10, dtype=torch.bool)
+    others[1, 7] = False
+    assert torch.equal(found.transpose(1, 2)[others], clean.transpose(1, 2)[others])
+
+
+def test_sizes_that_do_not_fit_are_left_to_the_loop() -> None:
+    driven = torch.zeros(1, 1, 1, 128)
+    assert fits(driven, 128)
+    assert not fits(driven, 129)
+    assert not fits(driven.double(), 16)
+    assert not fits(driven[..., :100], 16)

@@ -1,0 +1,152 @@
+"""The forecaster: its targets, what it learns on a task of two cues, and wrong forecasts on purpose."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from diacritic.carrier.shape import Shape
+from diacritic.training import forecaster
+
+T = 8
+CUE, FIRST, LAST = 2, 4, 7  # the cue's second bit shows at step 2; its bits are used at steps 4 and 7
+VECTORS, SYMBOLS = Shape(3, 3, horizon=T), Shape(3, 3, symbolic=True, horizon=T)
+
+
+def _two_cues() -> tuple[Tensor, Tensor, Tensor]:
+    """Four episodes, one for each pair of bits: b1 shows at step 0, b2 at step 2; actions are wait, left and right."""
+    first, second = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
+    observations = torch.zeros(T, 4, 3)
+    observations[0, :, 0] = 2.0 * first - 1
+    observations[CUE, :, 1] = 2.0 * second - 1
+    observations[[FIRST, LAST], :, 2] = 1.0
+    actions = torch.zeros(T, 4, dtype=torch.int64)
+    actions[FIRST], actions[LAST] = first + 1, second + 1
+    law = torch.nn.functional.one_hot(actions, 3).float()
+    return observations, torch.cat([torch.zeros(1, 4, 3), law[:-1]]), law
+
+
+def test_every_offset_is_the_future_and_nothing_beyond() -> None:
+    targets = forecaster.every_offset(T)
+    asked = {(t, int(targets.when[t, 0, j])) for t in range(T) for j in range(T - 1) if targets.asked[t, 0, j]}
+    assert asked == {(t, u) for t in range(T) for u in range(t + 1, T)}
+    assert all(
+        int(targets.when[t, 0, j]) == t + j + 1 for t in range(T) for j in range(T - 1) if targets.asked[t, 0, j]
+    )
+
+
+def test_decisions_are_asked_from_the_reveal_until_reached() -> None:
+    targets = forecaster.decisions(T, torch.tensor([FIRST, LAST]), since=CUE)
+    assert targets.asked[:, 0, 0].nonzero().flatten().tolist() == [2, 3]
+    assert targets.asked[:, 0, 1].nonzero().flatten().tolist() == [2, 3, 4, 5, 6]
+    assert (targets.when[:, 0] == torch.tensor([FIRST, LAST])).all()
+    of_each = forecaster.decisions(T, torch.tensor([[3], [5]]))
+    assert of_each.asked[:, :, 0].sum(0).tolist() == [3, 5]
+
+
+def test_recorded_targets_are_the_actions_of_their_steps() -> None:
+    actions = torch.arange(T * 4 * 2, dtype=torch.float64).view(T, 4, 2)
+    targets = forecaster.every_offset(T)
+    got = forecaster.recorded(actions, targets)
+    for t in range(T):
+        for j in range(T - 1 - t):
+            assert torch.equal(got[t, :, j], actions[t + j + 1])
+    each = forecaster.decisions(T, torch.tensor([[1], [2], [3], [4]]))
+    assert torch.equal(forecaster.recorded(actions, each)[0, :, 0], torch.stack([actions[n + 1, n] for n in range(4)]))
+
+
+def test_it_learns_conditional_means_of_every_offset() -> None:
+    observations, previous, actions = _two_cues()
+    targets = forecaster.every_offset(T)
+    weight = torch.tensor([3.0, 1.0, 3.0, 1.0])
+    trained = forecaster.train_forecaster(
+        VECTORS, observations, previous, actions, targets, [0, 1], weight=weight, steps=150, rate=2e-3
+    )
+    got = forecaster.forecast(trained, VECTORS, targets, observations, previous)
+    want = forecaster.recorded(actions, targets).clone()
+    # b1 is known from the first step; b2 is one coin, three to one, until its cue
+    unknown = (targets.when == LAST) & (torch.arange(T).view(-1, 1, 1) < CUE) & targets.asked
+    want[unknown.expand(-1, 4, -1)] = torch.tensor([0.0, 0.75, 0.25])
+    worst = ((got - want).abs().amax(-1) * targets.asked).amax()
+    assert worst < 0.15, worst
+
+
+def test_it_learns_the_probabilities_of_pending_symbols() -> None:
+    observations, previous, actions = _two_cues()
+    targets = forecaster.decisions(T, torch.tensor([FIRST, LAST]))
+    trained = forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [3], steps=120, rate=2e-3)
+    got = forecaster.forecast(trained, SYMBOLS, targets, observations, previous)[0]
+    torch.testing.assert_close(got.sum(-1), torch.ones(T, 4, 2))
+    assert ((got[1, :, 0] - actions[FIRST]).abs() < 0.1).all()
+    assert ((got[3, :, 1] - actions[LAST]).abs() < 0.1).all()
+    assert ((got[1, :, 1] - torch.tensor([0.0, 0.5, 0.5])).abs() < 0.2).all()
+
+
+def _short(seeds: list[int], batch: int) -> dict[str, Tensor]:
+    observations, previous, actions = _two_cues()
+    targets = forecaster.every_offset(T)
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    return forecaster.train_forecaster(
+        SYMBOLS, observations, previous, actions, targets, seeds, weight=weight, steps=4, batch=batch
+    )
+
+
+@pytest.mark.parametrize("batch", [4, 3])  # all episodes, or each run's own draw
+def test_a_cohort_is_its_runs_alone(batch: int) -> None:
+    together, alone = _short([1, 2, 3], batch), _short([2], batch)
+    for name, value in together.items():
+        torch.testing.assert_close(value[1:2], alone[name], rtol=1e-3, atol=2e-4)
+        assert not torch.equal(value[1], value[2]), name
+
+
+def test_batches_are_drawn_by_weight_and_by_seed() -> None:
+    keys = torch.tensor([1, 2])
+    share = torch.tensor([1.0, 0.0, 3.0])
+    drawn = torch.stack([forecaster._draw(share, keys, torch.tensor(step), 64) for step in range(50)], 1)
+    counts = torch.stack([run.flatten().bincount(minlength=3) for run in drawn]) / 3200
+    assert (counts[:, 1] == 0).all()
+    torch.testing.assert_close(counts[:, 2], torch.full((2,), 0.75), rtol=0, atol=0.04)
+    assert not torch.equal(drawn[0], drawn[1])
+
+
+def test_images_are_read_where_there_are_frames() -> None:
+    frames = torch.zeros(3, 4, 64, 64, 3, dtype=torch.uint8)
+    frames[0, 2:] = 255
+    low = torch.zeros(3, 4, 1)
+    actions = torch.zeros(3, 4, 1)
+    actions[2, 2:] = 1.0
+    targets = forecaster.decisions(3, torch.tensor([2]))
+    shape = Shape(1, 1, horizon=3, frames=True)
+    trained = forecaster.train_forecaster(shape, low, low, actions, targets, [0], frames=frames, steps=30, rate=2e-3)
+    got = forecaster.forecast(trained, shape, targets, low, low, frames)[0, 0, :, 0, 0]
+    torch.testing.assert_close(got, actions[2, :, 0], rtol=0, atol=0.2)
+
+
+def test_misled_episodes_get_the_forecast_of_another_class() -> None:
+    classes = torch.arange(40) % 4
+    named = torch.arange(40.0).view(1, 1, 40, 1, 1).expand(2, 3, 40, 2, 1)
+    wrong = forecaster.mislead(named, classes, 0.2, [5, 6])
+    source = wrong[:, 0, :, 0, 0].long()
+    assert torch.equal(wrong, source.view(2, 1, 40, 1, 1).expand_as(wrong).float())  # one donor for a whole episode
+    moved = source != torch.arange(40)
+    assert moved.sum(1).tolist() == [8, 8]
+    assert (classes[source][moved] != classes.expand(2, -1)[moved]).all()
+    assert not torch.equal(moved[0], moved[1])
+    assert torch.equal(forecaster.mislead(named[1:], classes, 0.2, [6]), wrong[1:])
+
+
+def test_bad_input_is_named() -> None:
+    observations, previous, actions = _two_cues()
+    targets = forecaster.every_offset(T)
+    with pytest.raises(ValueError, match=r"forecaster observations: shape \(7, 4, 3\), but .* \(8, 4, 3\) is needed"):
+        forecaster.train_forecaster(SYMBOLS, observations[1:], previous, actions, targets, [0])
+    observations[3, 1, 0] = torch.nan
+    with pytest.raises(ValueError, match="forecaster observations: some values are not finite"):
+        forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [0])
+    with pytest.raises(ValueError, match="decision steps: must be in 1 … 7"):
+        forecaster.decisions(T, torch.tensor([8]))
+    with pytest.raises(ValueError, match="all are reached by step 5"):
+        forecaster.decisions(T, torch.tensor([3, 5]), since=5)
+    with pytest.raises(ValueError, match="all episodes are of one class"):
+        forecaster.mislead(torch.zeros(1, T, 4, 1, 1), torch.zeros(4), 0.1, [0])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        forecaster.mislead(torch.zeros(1, T, 4, 1, 1), torch.arange(4), 5, [0])
