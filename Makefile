@@ -1,7 +1,7 @@
 # Everything runs in .venv, which every target makes first if it is missing or older than what defines it.
 EXTRAS := search,sources,learn,robot,measure,studies,dev
 # What is used so far of the extra `report`, which takes the place of this line once it is used in full.
-PACKAGES := matplotlib
+PACKAGES := matplotlib av
 # Debian packages that the tests marked `system` need.
 SYSTEM_PACKAGES := libegl1 libosmesa6
 PYTHON ?= $(shell command -v python3.11 || command -v python3)

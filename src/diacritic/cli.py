@@ -1,0 +1,31 @@
+"""The command line: `diacritic train TASK …` and its sisters, each a frozen dataclass whose fields are the options."""
+
+import sys
+from collections.abc import Sequence
+
+import tyro
+
+from certify.errors import ModelError
+from diacritic.commands.record import Record
+from diacritic.commands.rollout import Rollout
+from diacritic.commands.train import Train
+from diacritic.commands.video import Video
+
+COMMANDS = {"record": Record, "train": Train, "rollout": Rollout, "video": Video}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Bad input ends with one line on standard error and status 2."""
+    try:
+        command = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="diacritic", args=arguments)
+        return command.run()
+    except ModelError as problem:
+        print(f"diacritic: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

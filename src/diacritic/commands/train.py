@@ -1,0 +1,177 @@
+"""`diacritic train`: many seeds of one learner on one task, judged exactly where the task is finite."""
+
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from certify import Model, certify
+from certify.errors import ModelError
+from certify.progress import working
+from certify.zoo import build
+from diacritic.commands.parameters import pairs
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a cohort of carriers on a task of the zoo (with KEY=VALUE parameters), a model file, or a recording."""
+
+    task: Annotated[str, tyro.conf.Positional]
+    """A zoo name such as memory-chain, the path of a certify model (.json or .npz), or that of recorded demos."""
+    parameters: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Parameters of a zoo task, such as bits=2 delay=30."""
+    learner: str = "plain"
+    """What is minimised; `--learner help` lists the names."""
+    preset: str = "carousel"
+    """`carousel`, or `textbook` for the full gradient and the usual start."""
+    seeds: int = 8
+    """How many runs, with seeds 0, 1, …"""
+    steps: int = 6000
+    """Updates."""
+    codes: int = 16
+    """Codebook size K."""
+    beta: float = 1e-3
+    """Weight β of the rate."""
+    demonstrations: int | None = None
+    """Draw so many demonstrations; without it every episode counts with its exact probability. Of a recording: learn
+    from the first so many episodes (448 without it), and judge on the rest."""
+    device: str = "auto"
+    """`cpu`, `cuda`, or `auto`."""
+    out: Path = Path("runs")
+    """Where runs, checkpoints and metrics go; the same command again goes on where it was stopped."""
+    tensorboard: Path | None = None
+    """Also write TensorBoard events here."""
+
+    def run(self) -> int:
+        from diacritic.carrier.shape import Architecture
+        from diacritic.measure.scores import Requirement
+        from diacritic.training.checkpoint import fingerprint
+        from diacritic.training.cohort import Plan, Run
+        from diacritic.training.evaluate import sufficient
+        from diacritic.training.learner import LEARNERS, learner
+        from diacritic.training.preset import preset
+        from diacritic.training.runs import save_runs
+        from diacritic.training.symbolic import from_model
+        from diacritic.training.train import train
+
+        if self.learner == "help":
+            for item in LEARNERS.values():
+                print(f"{item.name:28} {item.note}")
+            return 0
+        if min(self.seeds, self.steps, self.codes) < 1:
+            raise ModelError("train", "--seeds, --steps and --codes are at least 1")
+        chosen, start = learner(self.learner), preset(self.preset)
+        if is_recording(self.task):
+            from diacritic.commands.recorded import train_recorded
+
+            return train_recorded(self)
+        model = load_task(self.task, self.parameters)
+        with working("certifying the task"):
+            requirement = Requirement.of(model)
+            self._warn(model)
+        data = from_model(model, self.demonstrations)
+        plan = Plan(
+            chosen,
+            start,
+            tuple(Run(seed, self.beta) for seed in range(self.seeds)),
+            self.steps,
+            Architecture(codes=self.codes),
+        )
+        device = self.chosen_device()
+        folder = self.out / f"cohort-{fingerprint(plan, data)[:12]}"
+        begun = time.perf_counter()
+        machine = plan.carrier.memory == "code" and plan.carrier.path != "bypass"
+        judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
+        cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard)
+        facts = self._facts(cohort, model, requirement) if machine else [{} for _ in plan.runs]
+        paths = save_runs(cohort, self.out, facts)
+        self._show(model, facts, paths, time.perf_counter() - begun, device)
+        return 0
+
+    def chosen_device(self) -> str:
+        """The device, `auto` settled."""
+        import torch
+
+        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+
+    def _warn(self, model: Model) -> None:
+        answer = certify(model, seconds=10)
+        self.warn_below(answer.codes["time_indexed"] or max((step.states or 1 for step in answer.steps), default=1))
+
+    def warn_below(self, bound: int) -> None:
+        """Say before training that no run can pass."""
+        if self.codes < bound:
+            print(
+                f"warning: --codes {self.codes} is below the certified bound of {bound} codes for this task; "
+                "no run can be sufficient",
+                file=sys.stderr,
+            )
+
+    def _facts(self, cohort: Any, model: Model, requirement: Any) -> list[dict[str, Any]]:
+        from diacritic.measure.scores import scores
+        from diacritic.rollout.exact import closed_loop, verdict
+        from diacritic.rollout.occupancy import watch
+        from diacritic.training.evaluate import machines
+
+        facts = []
+        for machine in machines(cohort.parameters, cohort.plan.carrier, model):
+            greedy = machine.greedy()
+            steps = scores(watch(greedy, model), requirement)
+            loop = closed_loop(greedy, model)
+            found = verdict("external", steps, loop)
+            facts.append(
+                {
+                    "task": model.name,
+                    "model_sha256": model.digest,
+                    "sufficient": found.sufficient,
+                    "failures": list(found.failures[:3]),
+                    "success": loop.success,
+                    "rate": [step.rate for step in steps],
+                    "requirement": [step.requirement for step in steps],
+                }
+            )
+        return facts
+
+    def _show(self, model: Model, facts: list[dict[str, Any]], paths: list[Path], seconds: float, device: str) -> None:
+        console = Console(width=None if sys.stdout.isatty() else 120)
+        table = Table(title=f"{model.name}: {self.learner}, {self.preset}", title_justify="left", box=None)
+        for head in ("seed", "sufficient", "success", "peak rate", "required", "surplus", "run"):
+            table.add_column(head, justify="right" if head != "run" else "left")
+        for seed, (fact, path) in enumerate(zip(facts, paths, strict=True)):
+            if not fact:
+                table.add_row(str(seed), "—", "—", "—", "—", "—", str(path))
+                continue
+            need = [bits or 0.0 for bits in fact["requirement"]]
+            surplus = sum(rate - bits for rate, bits in zip(fact["rate"], need, strict=True)) / len(need)
+            said = "yes" if fact["sufficient"] else "no"
+            numbers = (fact["success"], max(fact["rate"]), max(need), surplus)
+            table.add_row(str(seed), said, *(f"{number:.2f}" for number in numbers), str(path))
+        console.print(table)
+        passed = sum(bool(fact.get("sufficient")) for fact in facts)
+        console.print(f"{passed}/{len(facts)} sufficient; {seconds:.1f} s on {device}")
+
+
+def load_task(name: str, parameters: tuple[str, ...]) -> Model:
+    """A zoo instance with KEY=VALUE parameters, or a model file."""
+    if name.endswith((".json", ".npz")):
+        if parameters:
+            raise ModelError(parameters[0], "a model file takes no parameters")
+        return replace(Model.load(name), name=Path(name).stem)
+    return build(name, **pairs(parameters))
+
+
+def is_recording(name: str) -> bool:
+    """Whether a name is the path of recorded demos: NAME.npz with the manifest NAME.json, with or without suffix."""
+    path = Path(name)
+    manifest = path.with_name(path.name.removesuffix(".json").removesuffix(".npz") + ".json")
+    try:
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and str(document.get("format", "")).startswith("diacritic-demos/")

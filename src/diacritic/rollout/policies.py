@@ -1,0 +1,110 @@
+"""S trained policies as one player: raw observations in, actions in the robot's units out, memory kept between."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from certify.errors import ModelError
+from diacritic.carrier import cell, gru, transformer
+from diacritic.carrier.act import act
+from diacritic.carrier.cell import Inputs
+from diacritic.carrier.layers import Parameters
+from diacritic.carrier.shape import Architecture
+from diacritic.training.recorded import Scale
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.integer[Any]]
+
+
+class Player(Protocol):
+    """S policies, each in E episodes, in lockstep."""
+
+    runs: int
+    pixels: bool
+    """Whether they see camera frames, with gripper, display and phase beside them."""
+
+    def begin(self, episodes: int) -> None:
+        """Forget everything: new episodes begin."""
+        ...
+
+    def step(
+        self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
+    ) -> tuple[Ints, Floats]:
+        """Codes [S, E] and actions [S, E, A] from observations [S, E, ·], the actions just executed (none at first),
+        the symbols Ō_t [S, E] and the camera frames [S, E, 64, 64, 3] where there are any."""
+        ...
+
+
+class Policies:
+    """Stacked parameters of S runs; `scale` is shared, or stacked by `stack_scales`."""
+
+    def __init__(self, parameters: Parameters, architecture: Architecture, scale: Scale) -> None:
+        self.parameters = {name: value.detach().cpu() for name, value in parameters.items()}
+        self.architecture, self.scale = architecture, scale
+        self.runs = len(next(iter(parameters.values())))
+        self.pixels = "pixels.out.weight" in parameters
+        self._state: Any = None
+
+    def begin(self, episodes: int) -> None:
+        """The memory before the first observation; a scaffold has been taken down by now."""
+        if self.architecture.memory == "gru":
+            self._state = gru.start(self.parameters, episodes)
+        elif self.architecture.memory == "history":
+            self._state = transformer.start(self.parameters, episodes)
+        else:
+            state = cell.begin(self.parameters, self.architecture, episodes)
+            self._state = replace(state, hidden=None) if self.architecture.path == "scaffold" else state
+
+    @torch.inference_mode()
+    def step(
+        self,
+        seen: Floats,
+        previous: Floats | None,
+        symbols: Ints | None = None,
+        frames: NDArray[np.uint8] | None = None,
+    ) -> tuple[Ints, Floats]:
+        """One step of every policy in every episode."""
+        observation = self.scale.see(torch.from_numpy(np.ascontiguousarray(seen, np.float32)))
+        size = self.scale.action_mean.shape[-1]
+        if previous is None:  # in training, too, it is zero in standardised units
+            before = torch.zeros(*seen.shape[:2], size)
+        else:
+            before = self.scale.shrink(torch.from_numpy(np.ascontiguousarray(previous, np.float32)))
+        pictures = None if frames is None else torch.from_numpy(np.ascontiguousarray(frames))
+        codes, actions = self._advance(observation, before, symbols, pictures)
+        return codes.numpy(), self.scale.act(actions).numpy()
+
+    def _advance(
+        self, observation: Tensor, before: Tensor, symbols: Ints | None, frames: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        parameters = self.parameters
+        if self.architecture.memory == "gru":
+            self._state, actions = gru.step(parameters, self._state, observation, before)
+            return torch.zeros(observation.shape[:2], dtype=torch.long), actions  # no code: 0 stands for that
+        if self.architecture.memory == "history":
+            self._state, codes, actions = transformer.step(parameters, self._state, observation, before, frames)
+            return codes, actions
+        inputs = Inputs(observation, before, self._one_hot(symbols), frames)
+        self._state, record = cell.step(parameters, self.architecture, self._state, inputs)
+        return record.code, act(parameters, self.architecture, record)
+
+    def _one_hot(self, symbols: Ints | None) -> Tensor | None:
+        """Ō_t for the controls that read it; a symbol that was never recorded is a row of zeros."""
+        if self.architecture.side != "symbol":
+            return None
+        if symbols is None:
+            raise ModelError("binner", "this control reads the symbol Ō_t; give the binner of its recording")
+        number = self.parameters["symbol.weight"].shape[1]
+        seen = torch.from_numpy(np.where((symbols >= 0) & (symbols < number), symbols, number)).long()
+        return torch.nn.functional.one_hot(seen, number + 1)[..., :number].float()
+
+
+def stack_scales(scales: Sequence[Scale]) -> Scale:
+    """The scales of S runs as one that a row of each run reads through."""
+    names = [field.name for field in fields(Scale)]
+    return Scale(*(torch.stack([getattr(scale, name) for scale in scales]).unsqueeze(1) for name in names))

@@ -1,0 +1,117 @@
+"""Runs from disk in closed loop: a folder that holds the expert's copy succeeds, in table, JSON and arrays."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from expert_carrier import code_of, expert_carrier, odd_scale, short_task
+from safetensors.torch import save_file
+
+from diacritic.cli import main
+from diacritic.demos.binner import Binner
+from diacritic.demos.storage import load
+from diacritic.rollout.stored import find_runs, groups
+
+
+def store(folder: Path, recording: Path, swapped: bool = False, changes: dict[str, object] | None = None) -> Path:
+    """The hand-made carrier as a run on disk."""
+    task, scale = short_task(), odd_scale()
+    weights, architecture = expert_carrier(task, scale, swapped)
+    folder.mkdir(parents=True)
+    save_file({**weights, **scale.tensors()}, folder / "weights.safetensors")
+    np.savez(folder / "codes.npz", codes=np.zeros((1, 1), np.uint16))
+    demos = load(recording)
+    Binner.fit(demos.convention, demos.observations, demos.latents).save(folder / "binner.json")
+    names = ("weights.safetensors", "codes.npz", "binner.json")
+    manifest = {
+        "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
+        "architecture": asdict(architecture),
+        "shape": {"observation": 27, "action": 4},
+        "learner": "by hand",
+        "run": {"seed": int(swapped)},
+        "task": task.name,
+        "parameters": task.parameters,
+        "task_version": task.version,
+    }
+    (folder / "run.json").write_text(json.dumps(manifest | (changes or {})))
+    return folder
+
+
+@pytest.fixture
+def runs(recording: Path, tmp_path: Path) -> Path:
+    for swapped in (False, True):
+        store(tmp_path / "runs" / f"swapped-{swapped}", recording, swapped)
+    return tmp_path / "runs"
+
+
+def test_a_folder_of_runs_is_played_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollout", str(runs), "--episodes", "4", "--seed", "1", "--threads", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "action error (cm)" in said
+    assert "2 × 4 episodes" in said
+    for name, share in (("swapped-False", 1.0), ("swapped-True", 0.0)):
+        found = json.loads((runs / name / "rollout.json").read_text())
+        assert (found["success"], found["slot"], found["side"]) == (share, share, 1.0)
+        assert found["by_episode"]["success"] == [bool(share)] * 4
+        assert (found["episodes"], found["seed"], found["until"]) == (4, 1, None)
+        assert len(found["own_rate"]) == short_task().horizon
+        with np.load(runs / name / "rollout.npz", allow_pickle=False) as arrays:
+            cues = arrays["latent:theta"] % 4 ^ (0 if share else 2)
+            expected = [code_of(5, h, c) for h, c in zip(arrays["latent:hover"], cues, strict=True)]
+            assert arrays["codes"][5].tolist() == expected
+
+
+def test_the_expert_can_drive_first(runs: Path) -> None:
+    arguments = ["--episodes", "2", "--until", "place", "--threads", "1"]
+    assert main(["rollout", str(runs / "swapped-True"), *arguments]) == 0
+    found = json.loads((runs / "swapped-True" / "rollout.json").read_text())
+    assert (found["until"], found["takeover"], found["slot"]) == ("place", short_task().phase_steps("place")[0], 0.0)
+
+
+def test_runs_of_other_tasks_play_apart(runs: Path, recording: Path) -> None:
+    longer = {**short_task().parameters, "gap": 2}
+    store(runs / "longer", recording, changes={"parameters": longer})
+    sizes = {group.task.parameters["gap"]: len(group.runs) for group in groups([runs])}
+    assert sizes == {1: 2, 2: 1}
+    assert find_runs([runs / "longer", runs])[0] == runs / "longer"
+    assert len(find_runs([runs / "longer", runs])) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"task_version": 99}, "was trained on version 99 of two-cues, but this is version"),
+        ({"parameters": {"gap": 0}}, "two-cues.gap: 0 steps are no gap"),
+        ({"sha256": {"weights.safetensors": "0"}}, "does not match the run's manifest; train the run again"),
+    ],
+)
+def test_a_run_that_does_not_fit_is_refused(
+    changes: dict[str, object], line: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = store(tmp_path / "run", recording, changes=changes)
+    assert main(["rollout", str(run)]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollout", str(tmp_path)]) == 2
+    assert "is no run and holds none" in capsys.readouterr().err
+    zoo = ["train", "memory-chain", "bits=1", "delay=2", "--seeds", "1", "--steps", "1", "--device", "cpu"]
+    assert main([*zoo, "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["rollout", str(tmp_path)]) == 2
+    assert "is no run of a recorded task; train one with `diacritic train DEMOS`" in capsys.readouterr().err
+
+
+def test_weights_are_stacked_in_the_order_of_the_runs(runs: Path) -> None:
+    (group,) = groups([runs])
+    stacked = group.policies().parameters["residual.out.weight"]
+    for k, run in enumerate(group.runs):
+        torch.testing.assert_close(stacked[k], run.weights["residual.out.weight"])
+    assert not torch.equal(stacked[0], stacked[1])

@@ -1,0 +1,146 @@
+"""Closed loop: a carrier that copies the expert succeeds, one that swaps the slots fails there and only there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from carrier_twin import lively
+from expert_carrier import code_of, expert_carrier, odd_scale, short_task
+
+from certify.errors import ModelError
+from diacritic.carrier.layers import Parameters
+from diacritic.carrier.shape import Architecture
+from diacritic.demos.binner import UNSEEN
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.rollout.franka import Rollouts, closed_loop, executable, hybrid, play, takeover
+from diacritic.rollout.policies import Policies
+from diacritic.tasks.franka.pixels import pixel_channels
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.recorded import from_recording
+
+TASK, SCALE, EPISODES = short_task(), odd_scale(), 6
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Parameters, Architecture]:
+    """Two runs: the expert's copy, and one that takes each slot for the other."""
+    (right, shape), (wrong, _) = (expert_carrier(TASK, SCALE, swapped) for swapped in (False, True))
+    return {name: torch.stack([right[name], wrong[name]]) for name in right}, shape
+
+
+@pytest.fixture(scope="module")
+def played(pair: tuple[Parameters, Architecture]) -> Rollouts:
+    return closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, threads=1, observations=True)
+
+
+def test_a_copy_of_the_expert_succeeds_and_swapped_slots_fail(played: Rollouts) -> None:
+    assert played.success.tolist() == [[True] * EPISODES, [False] * EPISODES]
+    assert played.side.all()
+    assert played.slot.tolist() == [[True] * EPISODES, [False] * EPISODES]
+    assert played.action_error[0] < 0.01
+    place = TASK.decisions["slot"]
+    assert played.error[1, :place].max() < 0.01
+    assert (played.error[1, place] > 3).all()  # a third of the way between two slots
+    assert played.summary(0) == {
+        "success": 1.0,
+        "side": 1.0,
+        "slot": 1.0,
+        "action_error_cm": float(played.action_error[0]),
+        "unseen_symbols": None,
+        "episodes": EPISODES,
+        "takeover": 0,
+    }
+
+
+def test_codes_are_those_of_the_episodes(played: Rollouts) -> None:
+    hover, cue = played.latents["hover"], played.latents["theta"] % 4
+    assert len(np.unique(cue)) == 4
+    for t in range(TASK.horizon):
+        assert played.codes[0, t].tolist() == [code_of(t, h, c) for h, c in zip(hover, cue, strict=True)]
+        assert played.codes[1, t].tolist() == [code_of(t, h, c ^ 2) for h, c in zip(hover, cue, strict=True)]
+
+
+def test_every_policy_plays_the_same_episodes(played: Rollouts) -> None:
+    assert played.observations is not None
+    np.testing.assert_array_equal(played.observations[0, 0], played.observations[1, 0])
+    assert np.abs(played.observations[0, -1] - played.observations[1, -1]).max() > 0.05
+
+
+def test_the_same_numbers_again_and_on_two_threads(pair: tuple[Parameters, Architecture], played: Rollouts) -> None:
+    again = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, threads=2, observations=True)
+    for name in ("codes", "error", "observations", "distance"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(played, name))
+    other = closed_loop(TASK, *pair, SCALE, EPISODES, seed=4, threads=2)
+    assert (other.codes != played.codes).any()
+
+
+def test_hybrid_lets_the_expert_drive_while_memories_watch(
+    pair: tuple[Parameters, Architecture], played: Rollouts
+) -> None:
+    found = hybrid(TASK, *pair, SCALE, "place", EPISODES, seed=3, threads=1)
+    first = TASK.phase_steps("place")[0]
+    assert found.takeover == first
+    assert not found.error[:, :first].any()
+    np.testing.assert_array_equal(found.codes, played.codes)
+    assert found.success.tolist() == [[True] * EPISODES, [False] * EPISODES]
+    assert found.action_error[1] == pytest.approx(found.error[1, first:].mean())
+
+
+def test_a_policy_that_only_watches_has_no_error_of_its_own(played: Rollouts) -> None:
+    watched = replace(played, takeover=TASK.horizon)
+    assert np.isnan(watched.action_error).all()
+    assert watched.summary(0)["action_error_cm"] is None
+
+
+def test_a_phase_that_the_task_lacks_is_refused() -> None:
+    assert takeover(TASK, "grasp") == TASK.phase_steps("grasp")[0]
+    with pytest.raises(ModelError, match=r"until: .*'landing'; there are approach, scan"):
+        takeover(TASK, "landing")
+
+
+def test_symbols_are_read_online_and_unseen_ones_counted(pair: tuple[Parameters, Architecture]) -> None:
+    _, binner = record(FrankaRecorder(make_task("two-cues", gap=1, first_gap=1), threads=1), 64, seed=1)
+    found = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, binner=binner, threads=1)
+    assert found.symbols is not None
+    assert found.unseen is not None
+    assert found.unseen.tolist() == [0, 0]
+    lit = next(k for k, name in enumerate(binner.names) if name.startswith("scan"))
+    less = replace(binner, keys=np.delete(binner.keys, lit), names=tuple(np.delete(binner.names, lit)))
+    fewer = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, binner=less, threads=1)
+    assert fewer.unseen is not None
+    assert fewer.symbols is not None
+    assert fewer.unseen.tolist() == (found.symbols == lit).sum((1, 2)).tolist()
+    assert fewer.unseen[0] > 0
+    np.testing.assert_array_equal(fewer.symbols == UNSEEN, found.symbols == lit)
+
+
+@pytest.mark.parametrize("pixels", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_memories_that_watch_the_expert_hold_the_codes_of_training(pixels: bool) -> None:
+    """In the episodes of a recording the loop shows every memory what training showed it."""
+    raw = FrankaRecorder(TASK, threads=1, pixels=pixels).demonstrate({"theta": np.array([1, 6], np.int32)}, seed=8)
+    seen = pixel_channels(raw.observations) if pixels else raw.observations
+    data, scale = from_recording(seen, raw.actions, frames=raw.frames)
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 1, Architecture(6, 3, 8))
+    cohort = Cohort(plan, data, parameters=lively(initial_weights(plan, data), (0, 1), torch.float32))
+    player = Policies({name: value.detach() for name, value in cohort.parameters.items()}, plan.carrier, scale)
+    found = play(TASK, player, 2, 8, None, 1, TASK.horizon, latents={"theta": np.array([1, 6])}, observations=True)
+    assert found.observations is not None
+    np.testing.assert_array_equal(found.observations[1], raw.observations)
+    assert len(np.unique(found.codes)) > 2
+    with torch.no_grad():
+        np.testing.assert_array_equal(found.codes, cohort.trace().step_code.numpy())
+
+
+def test_actions_are_executed_within_limits() -> None:
+    wanted = np.array([[0.4, -0.1, -9.0, 0.2], [np.nan, np.inf, 0.0, -0.01], [0.0, 0.0, 0.0, np.nan]])
+    expected = np.array([[0.25, -0.1, -0.25, 1], [0, 0.25, 0, -1], [0, 0, 0, 1]], np.float32)
+    np.testing.assert_array_equal(executable(wanted), expected)
+
+
+def test_seconds_in_the_simulator_are_counted(played: Rollouts) -> None:
+    assert 0 < played.simulated <= played.seconds
