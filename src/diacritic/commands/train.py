@@ -45,6 +45,8 @@ class Train:
     """`cpu`, `cuda`, or `auto`."""
     out: Path = Path("runs")
     """Where runs, checkpoints and metrics go; the same command again goes on where it was stopped."""
+    warm_start: tuple[Path, ...] = ()
+    """Start from these runs of an easier task, one for each seed (the gap curriculum)."""
     tensorboard: Path | None = None
     """Also write TensorBoard events here."""
 
@@ -56,7 +58,7 @@ class Train:
         from diacritic.training.evaluate import sufficient
         from diacritic.training.learner import LEARNERS, learner
         from diacritic.training.preset import preset
-        from diacritic.training.runs import save_runs
+        from diacritic.training.runs import save_runs, stacked_runs
         from diacritic.training.symbolic import from_model
         from diacritic.training.train import train
 
@@ -82,13 +84,15 @@ class Train:
             tuple(Run(seed, self.beta) for seed in range(self.seeds)),
             self.steps,
             Architecture(codes=self.codes),
+            warm_start=tuple(path.name for path in self.warm_start),
         )
         device = self.chosen_device()
         folder = self.out / f"cohort-{fingerprint(plan, data)[:12]}"
         begun = time.perf_counter()
         machine = plan.carrier.memory == "code" and plan.carrier.path != "bypass"
         judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
-        cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard)
+        begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
+        cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
         facts = self._facts(cohort, model, requirement) if machine else [{} for _ in plan.runs]
         paths = save_runs(cohort, self.out, facts)
         self._show(model, facts, paths, time.perf_counter() - begun, device)
@@ -162,7 +166,10 @@ def load_task(name: str, parameters: tuple[str, ...]) -> Model:
     if name.endswith((".json", ".npz")):
         if parameters:
             raise ModelError(parameters[0], "a model file takes no parameters")
-        return replace(Model.load(name), name=Path(name).stem)
+        try:
+            return replace(Model.load(name), name=Path(name).stem)
+        except ModelError as problem:
+            raise ModelError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
     return build(name, **pairs(parameters))
 
 

@@ -213,8 +213,12 @@ def _fresh(uniform: Answer, binner: Binner, fresh: Demos) -> Check:
         found += requirement.differences(uniform, certify(reconstruct.complete(fresh).model))
     except ModelError as error:
         found.append(str(error))
+    succeeded = int(fresh.success.sum())
     text = f"{len(found)} differences" + (f", first: {found[0]}" if found else f" to seed {fresh.seed}")
-    return Check("fresh recording", not found, text, {"seed": fresh.seed, "sha256": fresh.digest, "differences": found})
+    text += f"; expert success {succeeded}/{fresh.episodes}"
+    data = {"seed": fresh.seed, "sha256": fresh.digest, "differences": found}
+    data |= {"succeeded": succeeded, "of": fresh.episodes}
+    return Check("fresh recording", not found and succeeded == fresh.episodes, text, data)
 
 
 def _from_one(steps: Sequence[int]) -> list[int]:

@@ -66,7 +66,7 @@ class FrankaRecorder:
             position_columns=(position, position + 1, position + 2),
             noise=0.0 if task.no_noise else NOISE,
             factors=factors,
-            designed={factor.name: _designed(task, factor.name) for factor in factors if factor.sharp},
+            designed={factor.name: _designed(task, factor.name) for factor in factors if factor.assumed is None},
             strata={name: task.latents[name] for name in deciding},
             nuisances={name: size for name, size in task.latents.items() if name not in deciding},
             hidden=hidden,

@@ -1,12 +1,12 @@
 """Many policies in the same episodes: one batch whose rows are policy by policy, and within each the same episodes."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from certify.errors import ModelError
-from diacritic.tasks.franka import expert, observation, scene
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.task import Task
 
@@ -22,22 +22,13 @@ class SharedEpisodes(FrankaBatch):
         super().__init__(task, policies * episodes, seed, threads)
 
     def reset(self, latents: Mapping[str, Any] | None = None) -> np.ndarray:
-        """As `FrankaBatch.reset`, with everything that an episode draws repeated for each policy."""
-        rngs = [np.random.default_rng((self._seed, self._episode + k)) for k in range(self.episodes)]
-        self._episode += self.episodes
-        drawn = np.array([[rng.integers(levels) for levels in self.task.latents.values()] for rng in rngs])
-        self.latents = dict(zip(self.task.latents, self._spread(drawn).T, strict=True))
-        self.latents.update(self._given({name: self._spread(np.asarray(v)) for name, v in (latents or {}).items()}))
-        self.choices = self.task.choices(self.latents)
-        self.place = scene.SPAWN + self.task.jitter * self._spread(np.array([rng.uniform(-1, 1, 2) for rng in rngs]))
-        noise = [observation.draw_noise(self.task, rng) for rng in rngs]
-        self._noise = np.stack(noise * self.policies, axis=1)
-        self._waypoints = expert.waypoints(self.task, self.latents, self.place)
-        self._side = np.full(self.envs, -1)
-        self.t = 0
-        self.arm.reset(expert.home(self.latents, self.envs))
-        self.object.reset(self.place, self.task.masses(self.latents))
-        return self._observe()
+        """As `FrankaBatch.reset`; hidden values are one for all, or one for each episode."""
+        return super().reset({name: self._spread(np.asarray(values)) for name, values in (latents or {}).items()})
+
+    def generators(self) -> list[np.random.Generator]:
+        """The same for every policy."""
+        rngs = self.next_episodes(self.episodes)
+        return [deepcopy(rng) for _ in range(self.policies) for rng in rngs]
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """Values of each episode, once for every policy; a single value serves all."""

@@ -48,6 +48,9 @@ class Plan:
     low: torch.dtype | None = None
     """Precision of everything but the code scan; bf16 on CUDA, say."""
 
+    warm_start: tuple[str, ...] = ()
+    """Names of the runs whose weights training starts from."""
+
     @property
     def carrier(self) -> Architecture:
         return self.learner.architecture(self.architecture)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from certify.errors import ModelError
 from diacritic.carrier.module import one_run
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.checkpoint import fingerprint, read_tensors, write_tensors
-from diacritic.training.cohort import Cohort
+from diacritic.training.cohort import Cohort, Plan, start
+from diacritic.training.data import Data
 from diacritic.training.recorded import Scale
 
 MANIFEST = "run.json"
@@ -77,6 +78,22 @@ def save_runs(
         _write_text(path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
         paths.append(path)
     return paths
+
+
+def stacked_runs(paths: Sequence[Path], plan: Plan, data: Data) -> dict[str, torch.Tensor]:
+    """The weights of finished runs as the start of a new cohort, one run for each of its seeds."""
+    if len(paths) != len(plan.runs):
+        raise ModelError("--warm-start", f"{len(paths)} runs for {len(plan.runs)} seeds; give one for each")
+    found = [load_run(path)[3] for path in paths]
+    parameters = {}
+    for name, value in start(plan, data).items():
+        for path, weights in zip(paths, found, strict=True):
+            if name in weights and weights[name].shape != value.shape[1:]:
+                have, need = tuple(weights[name].shape), tuple(value.shape[1:])
+                raise ModelError(str(path), f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes")
+        fresh = value.unbind(0)
+        parameters[name] = torch.stack([weights.get(name, own) for weights, own in zip(found, fresh, strict=True)])
+    return parameters
 
 
 def load_run(path: Path) -> tuple[dict[str, Any], Shape, Architecture, dict[str, torch.Tensor]]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from diacritic.training.checkpoint import resume, save_checkpoint
 from diacritic.training.cohort import Cohort, Plan
@@ -27,10 +28,11 @@ def train(
     judge: Judge | None = None,
     every: float = 60.0,
     tensorboard: Path | None = None,
+    parameters: dict[str, Tensor] | None = None,
 ) -> Cohort:
     """A trained cohort. With a folder, metrics and a checkpoint every so many seconds go there, and a killed training
     goes on from its last checkpoint to the same final codes (on the CPU, bit by bit)."""
-    cohort = Cohort(plan, data, device)
+    cohort = Cohort(plan, data, device, parameters)
     checkpoint = None if folder is None else folder / "checkpoint.safetensors"
     if checkpoint is not None and checkpoint.exists():
         resume(cohort, checkpoint)

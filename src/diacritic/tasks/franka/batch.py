@@ -41,8 +41,7 @@ class FrankaBatch:
 
     def reset(self, latents: Mapping[str, Any] | None = None) -> np.ndarray:
         """Begin the next `envs` episodes and observe (envs, 27); hidden values that are not given are drawn."""
-        rngs = [np.random.default_rng((self._seed, self._episode + k)) for k in range(self.envs)]
-        self._episode += self.envs
+        rngs = self.generators()
         drawn = np.array([[rng.integers(levels) for levels in self.task.latents.values()] for rng in rngs])
         self.latents: Latents = dict(zip(self.task.latents, drawn.T, strict=True))
         self.latents.update(self._given(latents or {}))
@@ -55,6 +54,15 @@ class FrankaBatch:
         self.arm.reset(expert.home(self.latents, self.envs))
         self.object.reset(self.place, self.task.masses(self.latents))
         return self._observe()
+
+    def generators(self) -> list[np.random.Generator]:
+        """What each row draws its episode from; the next call gives those of the next episodes."""
+        return self.next_episodes(self.envs)
+
+    def next_episodes(self, count: int) -> list[np.random.Generator]:
+        """The generators of the next `count` episodes of the seed."""
+        first, self._episode = self._episode, self._episode + count
+        return [np.random.default_rng((self._seed, first + k)) for k in range(count)]
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """Execute one macro step; `info` holds t, phase, probe and done, and the outcome when the episode is over."""

@@ -1,0 +1,70 @@
+"""`diacritic train`: what it prints, what it leaves behind, and how it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from diacritic.cli import main
+
+
+def train(out: Path, *more: str) -> int:
+    return main(["train", *more, "--seeds", "2", "--steps", "6", "--device", "cpu", "--out", str(out)])
+
+
+def test_training_leaves_runs_with_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert train(tmp_path, "memory-chain", "bits=1", "delay=3") == 0
+    said = capsys.readouterr().out
+    assert "memory-chain bits=1 delay=3: plain, carousel" in said
+    assert "/2 sufficient" in said
+    manifests = [json.loads(path.read_text()) for path in tmp_path.glob("*/run.json")]
+    assert sorted(manifest["run"]["seed"] for manifest in manifests) == [0, 1]
+    assert all(len(manifest["rate"]) == 4 for manifest in manifests)
+    (metrics,) = tmp_path.glob("cohort-*/metrics.jsonl")
+    assert json.loads(metrics.read_text().splitlines()[-1])["step"] == 6
+
+
+def test_the_same_command_again_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    train(tmp_path, "passive-t-maze", "L=2")
+    before = {path: path.read_bytes() for path in tmp_path.glob("*/weights.safetensors")}
+    train(tmp_path, "passive-t-maze", "L=2")
+    assert {path: path.read_bytes() for path in tmp_path.glob("*/weights.safetensors")} == before
+
+
+def test_a_model_file_is_a_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from certify.zoo import build
+
+    (tmp_path / "mine.json").write_text(build("passive-t-maze", L=2).to_json())
+    assert train(tmp_path / "runs", str(tmp_path / "mine.json")) == 0
+    assert "mine: plain" in capsys.readouterr().out
+
+
+def test_too_few_codes_are_announced_with_the_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert train(tmp_path, "memory-chain", "bits=2", "delay=3", "--codes", "3") == 0
+    assert "--codes 3 is below the certified bound of 4 codes" in capsys.readouterr().err
+
+
+def test_learners_are_listed(capsys: pytest.CaptureFixture[str]):
+    assert main(["train", "gap", "--learner", "help"]) == 0
+    assert "event-agnostic" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("gap", "--learner", "event-agnostc"), "did you mean event-agnostic"),
+        (("gap", "--preset", "classic"), "known: carousel, textbook"),
+        (("nowhere",), "no instance is called 'nowhere'"),
+        (("gap", "gap2"), "expected KEY=VALUE"),
+        (("gap", "gap2=-1"), "gaps are at least 0"),
+        (("gap", "--codes", "0"), "at least 1"),
+        (("gap", "--warm-start", "absent"), "one for each"),
+        (("missing.json",), "missing.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert train(tmp_path / "runs", *arguments) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "runs").exists()

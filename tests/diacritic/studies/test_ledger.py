@@ -1,0 +1,63 @@
+"""Ledgers are sorted, whole, mergeable and without NaN; the committed ones satisfy their own format."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from certify.errors import ModelError
+from diacritic.studies.ledger import REQUIRED, merge_ledger, read_ledger, write_ledger
+
+RESULTS = Path(__file__).parents[3] / "results"
+
+
+def row(cell: str = "a", seed: int = 0, **more):
+    return {**dict.fromkeys(REQUIRED, 0), "cell": cell, "learner": "plain", "preset": "carousel", "seed": seed, **more}
+
+
+def test_rows_are_sorted_and_numbers_short(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    write_ledger(path, [row("b"), row("a", 1, rate={"gap": math.pi}), row("a", 0, success=math.nan)])
+    rows = read_ledger(path)
+    assert [(r["cell"], r["seed"]) for r in rows] == [("a", 0), ("a", 1), ("b", 0)]
+    assert rows[0]["success"] is None
+    assert rows[1]["rate"] == {"gap": 3.14159}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_merging_replaces_the_same_run_and_keeps_the_others(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    merge_ledger(path, [row("a", 0, K=1), row("a", 1, K=1)])
+    merge_ledger(path, [row("a", 1, K=2), row("b", 0, K=2)])
+    assert [(r["cell"], r["seed"], r["K"]) for r in read_ledger(path)] == [("a", 0, 1), ("a", 1, 2), ("b", 0, 2)]
+
+
+def test_an_incomplete_row_is_refused_and_leaves_the_file(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    write_ledger(path, [row()])
+    broken = {key: value for key, value in row().items() if key != "gate"}
+    with pytest.raises(ModelError, match="lacks gate"):
+        write_ledger(path, [broken])
+    assert len(read_ledger(path)) == 1
+
+
+def test_a_broken_line_is_named(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(row()) + '\n{"cell": \n')
+    with pytest.raises(ModelError, match=r"x\.jsonl:2"):
+        read_ledger(path)
+
+
+@pytest.mark.parametrize("path", sorted(p for p in RESULTS.glob("*.jsonl") if "study" in p.read_text()[:10]), ids=lambda p: p.stem)
+def test_committed_ledgers_are_well_formed(path: Path):
+    rows = read_ledger(path)
+    assert rows
+    keys = [(r["cell"], r["learner"], r["preset"], r["seed"]) for r in rows]
+    assert keys == sorted(set(keys))
+    for r in rows:
+        assert r["study"] == path.stem
+        assert set(REQUIRED) <= set(r)
+        assert not (r["sufficient"] and r["diverged"])
+        assert r["success"] is None or 0 <= r["success"] <= 1 + 1e-9
+        assert r["rate"].keys() == r["requirement"].keys() == r["scores"].keys()

@@ -1,0 +1,89 @@
+"""A study trains its cells, judges every run exactly, and writes rows that say what ran."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from diacritic.rollout.exact import closed_loop
+from diacritic.rollout.machine import from_certified
+from diacritic.studies.judge import judge_machine, judge_steps
+from diacritic.studies.ledger import REQUIRED, read_ledger
+from diacritic.studies.symbolic import Cell, judgements, plan_of, run, start, train_together
+from diacritic.studies.tables import page
+from diacritic.studies.tasks import model_of, requirement_of, task
+
+from certify import certify
+
+TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, (3, 4), seeds=2)
+
+
+def test_the_certified_machine_passes_every_gate_at_the_required_rate():
+    place = task("gap", gap1=1, gap2=2)
+    machine = from_certified(certify(model_of(place)).machine, model_of(place))
+    for gate in ("full", "external", "t-maze"):
+        row = judge_machine(place, gate, machine.move, machine.act)
+        assert row["sufficient"]
+        assert row["success"] == pytest.approx(1)
+        assert row["rate"] == pytest.approx(row["requirement"])
+        assert all(abs(bits) < 1e-9 for bits in row["surplus"].values())
+        assert all(abs(known["nuisance"]) < 1e-9 for known in row["information"].values())
+
+
+def test_a_memoryless_machine_fails():
+    place = task("gap", gap1=1, gap2=1)
+    good = from_certified(certify(model_of(place)).machine, model_of(place))
+    row = judge_machine(place, "full", np.zeros_like(good.move), good.act)
+    assert not row["sufficient"]
+    assert row["rate"]["first gap"] == 0
+
+
+def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
+    place = task("passive-t-maze", L=2)
+    right = np.array([[True, True], [True, True], [True, False]])
+    codes, seen = np.array([[0, 1], [0, 1], [0, 1]]), np.array([[0, 1], [2, 2], [3, 3]])
+    row = judge_steps(place, codes, right, seen, np.array([0.5, 0.5]))
+    assert row["success"] == 0.5
+    assert not row["sufficient"]
+    assert row["rate"]["corridor"] == pytest.approx(1.0)
+
+
+def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
+    cells = [TINY, replace(TINY, learner="bypass", preset="textbook", rate=3e-3)]
+    run(cells, "cpu", 2, tmp_path, 1)
+    run([TINY], "cpu", 1, tmp_path, 1)
+    rows = read_ledger(tmp_path / "toys.jsonl")
+    assert len(rows) == 4
+    assert all(set(REQUIRED) <= set(row) for row in rows)
+    assert {row["seed"] for row in rows} == {0, 1}
+    assert rows[0]["demos_sha256"] == model_of(TINY.task).digest
+    table = page("toys", rows)
+    assert "| gap gap1=1 gap2=1 β=0 | plain | " in table
+    assert " | 3/4 | " in table
+
+
+def test_training_together_is_training_alone():
+    together = [start(TINY, "cpu"), start(replace(TINY, beta=0.1), "cpu")]
+    train_together(together, until=0.5)
+    assert [cohort.step for cohort in together] == [2, 2]
+    train_together(together)
+    alone = start(TINY, "cpu")
+    alone.advance(TINY.steps)
+    for name, value in alone.parameters.items():
+        assert torch.equal(value, together[0].parameters[name])
+
+
+def test_the_judged_machines_are_those_of_the_weights():
+    cohort = start(TINY, "cpu")
+    (_, place, gate, move, act), *_ = judgements(TINY, cohort)
+    assert (place, gate) == (TINY.task, "full")
+    assert closed_loop(type(from_certified(certify(model_of(place)).machine, model_of(place)))(move, act), model_of(place))
+
+
+def test_the_textbook_is_bounded_where_the_paper_bounds_it():
+    corridor = Cell("cue-corridor", task("cue-corridor", L=5), "plain", "textbook", "t-maze", 0.01, 10)
+    assert plan_of(corridor).carrier.bound == "tanh"
+    assert plan_of(replace(corridor, preset="carousel")).carrier.bound == "none"
+    assert requirement_of(corridor.task).bits[1] == pytest.approx(1.0)
