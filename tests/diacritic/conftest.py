@@ -1,4 +1,4 @@
-"""Tiny matrices gain nothing from threads, and tests that run side by side lose by them; read when torch is imported."""
+"""Tiny matrices gain nothing from threads, and tests side by side lose by them; torch reads this when imported."""
 
 import os
 

@@ -41,15 +41,29 @@ class Carrier(nn.Module):
         return replace(state, hidden=None) if self.architecture.path == "scaffold" else state
 
     def step(
-        self, state: State, observation: Tensor, previous_action: Tensor, symbol: Tensor | None = None
+        self,
+        state: State,
+        observation: Tensor,
+        previous_action: Tensor,
+        symbol: Tensor | None = None,
+        frame: Tensor | None = None,
     ) -> tuple[State, Tensor, Tensor]:
         """One step of a batch: the new state, the code C_t [batch] and the action [batch, A] (logits over symbols).
 
         `previous_action` is zero before the first action; controls with matched side information read the one-hot
-        `symbol` Ō_t.
+        `symbol` Ō_t, and carriers with a camera the `frame` [batch, 64, 64, 3].
         """
+        sizes = (
+            ("observation", observation, self.shape.observation),
+            ("previous_action", previous_action, self.shape.action),
+        )
+        for name, value, size in sizes:
+            if value.shape[-1] != size:
+                raise ModelError(name, f"has {value.shape[-1]} columns, but this carrier reads {size}")
+        if self.shape.frames and frame is None:
+            raise ModelError("frame", "this carrier has a camera; give its frame with every observation")
         parameters = self._stacked()
-        shown = Inputs(observation, previous_action, symbol)
+        shown = Inputs(observation, previous_action, symbol, frame)
         after, record = cell.step(parameters, self.architecture, _stack(state), shown)
         return _first(after), record.code[0], act(parameters, self.architecture, record)[0]
 

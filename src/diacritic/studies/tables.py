@@ -4,10 +4,12 @@
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from diacritic.studies.cells import CELLS
 from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.symbolic import Cell
 
 INTRODUCTIONS = {
     "toys": "Finite toys: enumeration, rate pressure, ablations, a violated (A2), a stochastic expert.",
@@ -17,9 +19,14 @@ INTRODUCTIONS = {
 }
 
 
-def page(study: str, rows: list[Row]) -> str:
-    """A table: sufficient seeds of each preset beside the paper's count, and the rates of the sufficient ones."""
-    cells = sorted({(row["cell"], row["learner"]) for row in rows}, key=lambda key: (key[1], _numbers(key[0])))
+def page(study: str, rows: list[Row], declared: Sequence[Cell] = ()) -> str:
+    """A table: sufficient seeds of each preset beside the paper's count, and the rates of the sufficient ones.
+
+    Declared cells without rows are shown as not run.
+    """
+    counted = {(cell.name, cell.learner): cell.paper for cell in declared}
+    known = {(row["cell"], row["learner"]) for row in rows} | set(counted)
+    cells = sorted(known, key=lambda key: (key[1], _numbers(key[0])))
     windows = list(dict.fromkeys(name for row in rows for name in row["rate"]))
     lines = [
         f"# {study}",
@@ -37,7 +44,7 @@ def page(study: str, rows: list[Row]) -> str:
         mine = [row for row in rows if (row["cell"], row["learner"]) == (cell, learner)]
         by_preset = {name: [row for row in mine if row["preset"] == name] for name in ("carousel", "textbook")}
         shown = by_preset["carousel"] or by_preset["textbook"]
-        paper = next((row["paper"] for row in mine if row.get("paper")), None)
+        paper = next((row["paper"] for row in mine if row.get("paper")), counted.get((cell, learner)))
         counts = [
             _count(by_preset["carousel"]),
             _count(by_preset["textbook"]),
@@ -77,7 +84,8 @@ def main() -> None:
     for study in INTRODUCTIONS:
         path = source / f"{study}.jsonl"
         if path.exists():
-            (target / f"{study}.md").write_text(page(study, read_ledger(path)))
+            declared = [cell for cell in CELLS if cell.study == study]
+            (target / f"{study}.md").write_text(page(study, read_ledger(path), declared))
 
 
 if __name__ == "__main__":

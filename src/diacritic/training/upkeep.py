@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 def restart(cohort: Cohort) -> None:
     """Move codes that nothing uses onto proposals drawn by weight, and forget their moments."""
     trace = cohort.trace()
-    codebook = cohort.parameters["codebook"]
+    _restart(cohort, trace, "codebook")
+    if trace.identification is not None:
+        _restart(cohort, trace.identification, "identification.codebook")
+
+
+def _restart(cohort: Cohort, trace: Trace, name: str) -> None:
+    codebook = cohort.parameters[name]
     used = usage(trace)
     pick = cohort.clock.uniform(STREAMS["restart"], codebook.shape[1]).to(trace.weight.dtype)
     # Drawn among steps, not among an engine's rows, so that every engine draws the same.
@@ -27,7 +33,7 @@ def restart(cohort: Cohort) -> None:
     row = torch.searchsorted(cumulative, pick * cumulative[:, -1:]).clamp(max=proposals.shape[1] - 1)
     chosen = proposals.gather(1, row.unsqueeze(-1).expand(-1, -1, codebook.shape[-1]))
     dead = (used == 0) & ~cohort.optimiser.diverged.unsqueeze(1) & chosen.isfinite().all(-1)
-    cohort.optimiser.replace("codebook", chosen, dead.unsqueeze(-1))
+    cohort.optimiser.replace(name, chosen, dead.unsqueeze(-1))
 
 
 def usage(trace: Trace) -> Tensor:

@@ -49,7 +49,9 @@ def test_a_broken_line_is_named(tmp_path: Path):
         read_ledger(path)
 
 
-@pytest.mark.parametrize("path", sorted(p for p in RESULTS.glob("*.jsonl") if "study" in p.read_text()[:10]), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(p for p in RESULTS.glob("*.jsonl") if "study" in p.read_text()[:10]), ids=lambda p: p.stem
+)
 def test_committed_ledgers_are_well_formed(path: Path):
     rows = read_ledger(path)
     assert rows

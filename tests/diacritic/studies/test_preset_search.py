@@ -19,7 +19,10 @@ def test_the_end_counts_first_then_half_way_then_the_smaller_rate():
     assert winner([line("a", 1e-3, 8, 0), line("a", 3e-3, 7, 8)])["rate"] == 1e-3
     assert winner([line("a", 1e-3, 8, 0), line("a", 3e-3, 8, 1)])["rate"] == 3e-3
     assert winner([line("a", 3e-3, 8, 1), line("a", 1e-3, 8, 1)])["rate"] == 1e-3
-    assert winner([line("a", 1e-3, 8, 0), line("b", 1e-3, 0, 0), line("a", 3e-3, 5, 0), line("b", 3e-3, 4, 0)])["rate"] == 3e-3
+    assert (
+        winner([line("a", 1e-3, 8, 0), line("b", 1e-3, 0, 0), line("a", 3e-3, 5, 0), line("b", 3e-3, 4, 0)])["rate"]
+        == 3e-3
+    )
 
 
 def test_the_shipped_preset_is_the_winner_of_the_recorded_search():

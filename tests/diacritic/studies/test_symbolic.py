@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from certify import certify
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
 from diacritic.studies.judge import judge_machine, judge_steps
@@ -14,8 +15,6 @@ from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.symbolic import Cell, judgements, plan_of, run, start, train_together
 from diacritic.studies.tables import page
 from diacritic.studies.tasks import model_of, requirement_of, task
-
-from certify import certify
 
 TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, (3, 4), seeds=2)
 
@@ -79,7 +78,9 @@ def test_the_judged_machines_are_those_of_the_weights():
     cohort = start(TINY, "cpu")
     (_, place, gate, move, act), *_ = judgements(TINY, cohort)
     assert (place, gate) == (TINY.task, "full")
-    assert closed_loop(type(from_certified(certify(model_of(place)).machine, model_of(place)))(move, act), model_of(place))
+    assert closed_loop(
+        type(from_certified(certify(model_of(place)).machine, model_of(place)))(move, act), model_of(place)
+    )
 
 
 def test_the_textbook_is_bounded_where_the_paper_bounds_it():
@@ -87,3 +88,12 @@ def test_the_textbook_is_bounded_where_the_paper_bounds_it():
     assert plan_of(corridor).carrier.bound == "tanh"
     assert plan_of(replace(corridor, preset="carousel")).carrier.bound == "none"
     assert requirement_of(corridor.task).bits[1] == pytest.approx(1.0)
+
+
+def test_the_committed_pages_are_those_of_the_ledgers():
+    from diacritic.studies.cells import CELLS
+
+    root = Path(__file__).parents[3]
+    for path in (root / "docs" / "results").glob("*.md"):
+        rows = read_ledger(root / "results" / f"{path.stem}.jsonl")
+        assert path.read_text() == page(path.stem, rows, [cell for cell in CELLS if cell.study == path.stem]), path.name

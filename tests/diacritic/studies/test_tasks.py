@@ -45,4 +45,6 @@ def test_cells_are_distinct_and_every_task_is_buildable():
     for cell in CELLS:
         assert windows(cell.task)
     plain = {(cell.task, cell.preset) for cell in CELLS if cell.learner == "plain"}
-    assert {place for place, preset in plain if preset == "carousel"} >= {place for place, preset in plain if preset == "textbook"}
+    assert {place for place, preset in plain if preset == "carousel"} >= {
+        place for place, preset in plain if preset == "textbook"
+    }

@@ -1,0 +1,54 @@
+"""Task-informed supervision: masks and strides, against a loop over steps and decisions."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from carrier_twin import error, head, one_of, scene, symbols, vectors
+
+from certify.errors import ModelError
+from diacritic.training.data import Data
+from diacritic.training.objectives.decisions import PendingDecisions
+
+
+@pytest.mark.parametrize("data", [vectors(7, 3), symbols(7, 3)])
+@pytest.mark.parametrize(
+    "term",
+    [
+        PendingDecisions(),
+        PendingDecisions(since="start"),
+        PendingDecisions(stride=2),
+        PendingDecisions(since="start", stride=4),
+        PendingDecisions(target="recorded"),
+    ],
+)
+def test_each_decision_is_supervised_until_it_is_reached(data: Data, term: PendingDecisions) -> None:
+    data = replace(data, last_reveal=1, decisions=(4, 6))
+    assert data.pending is not None
+    at = scene([term], data)
+    first = 1 if term.since == "last-reveal" else 0
+    values = {}
+    supervised = set()
+    for s, t, n in at.places:
+        prediction = head(one_of(at.parameters, s), "pending", at.features(s, t, n), at.vector(s, t, n)).view(2, -1)
+        total = torch.zeros((), dtype=torch.float64)
+        for d, step in enumerate((4, 6)):
+            if first <= t < step and (t - first) % term.stride == 0:
+                wanted = data.target[step, n] if term.target == "recorded" else data.pending[0, t, n, d]
+                total = total + error(prediction[d], wanted, data.shape.symbolic)
+                supervised.add((t, d))
+        values[s, t, n] = total
+    found = term.loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    if term == PendingDecisions(stride=2):
+        assert supervised == {(1, 0), (1, 1), (3, 0), (3, 1), (5, 1)}
+
+
+def test_it_must_know_its_decisions() -> None:
+    data = replace(vectors(7, 3), decisions=(3,))
+    at = scene([PendingDecisions()], data)
+    with pytest.raises(ModelError, match=r"^data\.decisions: 1 decision steps, but the learner supervises 2$"):
+        PendingDecisions().loss(at.trace, data, at.clock)
+    missing = replace(vectors(7, 3), pending=None)
+    with pytest.raises(ModelError, match=r"data\.pending: the term 'pending decisions' needs it"):
+        PendingDecisions().loss(at.trace, missing, at.clock)

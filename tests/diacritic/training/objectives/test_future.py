@@ -1,0 +1,92 @@
+"""Event-agnostic supervision: offsets, masks and annealing, against a loop over steps."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from carrier_twin import Scene, clock_at, error, head, one_of, scene, symbols, vectors
+from torch import Tensor
+
+from certify.errors import ModelError
+from diacritic.training.clock import STREAMS
+from diacritic.training.data import Data
+from diacritic.training.objectives.future import FutureBehaviour
+
+
+def _wanted(data: Data, target: str, s: int, t: int, n: int, j: int) -> Tensor:
+    if target == "recorded":
+        return data.target[t + j, n]
+    assert data.forecast is not None
+    return data.forecast[s % len(data.forecast), t, n, j - 1]
+
+
+def _at(at: Scene, target: str, s: int, t: int, n: int, j: int) -> Tensor:
+    """ℓ at offset j, nothing beyond the end."""
+    if t + j >= at.data.horizon:
+        return torch.zeros((), dtype=torch.float64)
+    p = one_of(at.parameters, s)
+    prediction = head(p, "future", at.features(s, t, n), at.vector(s, t, n), p["future.offset"][j])
+    return error(prediction, _wanted(at.data, target, s, t, n, j), at.data.shape.symbolic)
+
+
+@pytest.mark.parametrize("target", ["forecast", "recorded"])
+@pytest.mark.parametrize("data", [vectors(5, 3), symbols(5, 3)])
+def test_one_drawn_offset_for_each_episode_and_step(data: Data, target: str) -> None:
+    term = FutureBehaviour(target)  # pyright: ignore[reportArgumentType]
+    at = scene([term], data)
+    offsets = 1 + (at.clock.uniform(STREAMS["offset"], 5, 3) * 4).long()
+    assert set(offsets.flatten().tolist()) == {1, 2, 3, 4}
+    values = {(s, t, n): _at(at, target, s, t, n, int(offsets[s, t, n])) for s, t, n in at.places}
+    found = term.loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_all_offsets_are_a_sum_over_them() -> None:
+    data = symbols(5, 3)
+    term = FutureBehaviour("recorded", (1, 1), "all")
+    at = scene([term], data)
+    values = {}
+    for s, t, n in at.places:
+        values[s, t, n] = sum((_at(at, "recorded", s, t, n, j) for j in range(1, 5)), torch.zeros(()))
+    found = term.loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
+    draws = [clock_at(2, step).integers(STREAMS["offset"], 9, 30, 20) for step in (0, 1)]
+    assert not torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0][0], draws[0][1])
+    counts = torch.stack([(draws[0] == k).sum() for k in range(9)])
+    assert counts.min() > 1200 / 9 * 0.6
+
+
+@pytest.mark.parametrize(
+    ("anneal", "shares"),
+    [((0.6, 0.8), (1, 1, 0.5, 0, 0)), ((0.4, 0.6), (1, 1, 0, 0, 0)), ((1, 1), (1, 1, 1, 1, 1))],
+)
+def test_the_weight_is_held_and_brought_to_nothing(anneal: tuple[float, float], shares: tuple[float, ...]) -> None:
+    data = symbols(5, 3)
+    term = FutureBehaviour("recorded", anneal, "all")  # without draws only the weight changes
+    at = scene([term], data)
+    whole = FutureBehaviour("recorded", (1, 1), "all").loss(at.trace, data, at.clock)
+    for step, share in zip((0, 40, 70, 80, 99), shares, strict=True):
+        found = term.loss(at.trace, data, clock_at(2, step, 100))
+        torch.testing.assert_close(found, share * whole, rtol=1e-5, atol=1e-6)
+
+
+def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
+    data = vectors(5, 3)
+    assert data.forecast is not None
+    term = FutureBehaviour()
+    both = replace(data, forecast=torch.cat([data.forecast, -data.forecast]))
+    at = scene([term], data)
+    own = [term.loss(at.trace, replace(data, forecast=part), at.clock) for part in both.forecast.split(1)]  # type: ignore[union-attr]
+    found = term.loss(at.trace, both, at.clock)
+    assert torch.equal(found, torch.stack([own[0][0], own[1][1]]))
+
+
+def test_without_a_forecast_it_says_so() -> None:
+    data = replace(vectors(5, 3), forecast=None)
+    at = scene([FutureBehaviour()], data)
+    with pytest.raises(ModelError, match=r"data\.forecast: the term 'future behaviour' needs it"):
+        FutureBehaviour().loss(at.trace, data, at.clock)

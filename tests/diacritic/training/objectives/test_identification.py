@@ -1,0 +1,80 @@
+"""Heads that name hidden things: θ, the pending joint class, a teacher's state; each against a loop."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from carrier_twin import TINY, gradients, head, one_of, scene, symbols, vectors
+
+from certify.errors import ModelError
+from diacritic.training.objectives.base import Term
+from diacritic.training.objectives.identification import Identification, JoinHead, TeacherState
+
+
+@pytest.mark.parametrize("second", [0, 5])
+def test_the_hidden_parameter_at_every_step(second: int) -> None:
+    data = symbols(4, 3)
+    assert data.label is not None
+    at = scene([Identification()], data, replace(TINY, identification=second))
+    watched = at.trace.identification if second else at.trace
+    assert watched is not None
+    values = {}
+    for s, t, n in at.places:
+        logits = head(one_of(at.parameters, s), "identify", at.features(s, t, n), watched.step_embedding[s, t, n])
+        values[s, t, n] = -logits.log_softmax(-1)[data.label[n]]
+    found = Identification().loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("detached", [False, True])
+def test_a_detached_second_carrier_leaves_the_policy_alone(detached: bool) -> None:
+    data = symbols(4, 3)
+    at = scene([Identification()], data, replace(TINY, identification=5, detached=detached))
+    flow = gradients(Identification().loss(at.trace, data, at.clock), at.parameters)
+    for name, value in flow.items():
+        shared = name.startswith(("observe", "previous"))
+        if name.startswith("residual") or name == "codebook":
+            assert value.abs().sum() == 0, name
+        elif shared:
+            assert bool(value.abs().sum() > 0) is not detached, name
+    assert flow["identify.observation.weight"].abs().sum() > 0
+    assert flow["identification.out.weight"].abs().sum() > 0
+
+
+def test_the_joint_class_while_it_is_pending() -> None:
+    data = vectors(4, 3)
+    assert data.joint is not None
+    assert (data.joint < 0).any()
+    at = scene([JoinHead()], data)
+    values = {}
+    for s, t, n in at.places:
+        logits = head(one_of(at.parameters, s), "join", at.features(s, t, n), at.vector(s, t, n))
+        pending = int(data.joint[t, n])
+        values[s, t, n] = torch.zeros((), dtype=torch.float64) if pending < 0 else -logits.log_softmax(-1)[pending]
+    found = JoinHead().loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_the_teachers_state_of_each_run() -> None:
+    data = vectors(4, 3)
+    assert data.teacher is not None
+    data = replace(data, teacher=torch.cat([data.teacher, 2 * data.teacher]))
+    assert data.teacher is not None
+    at = scene([TeacherState()], data)
+    values = {}
+    for s, t, n in at.places:
+        guess = head(one_of(at.parameters, s), "teacher", at.features(s, t, n), at.vector(s, t, n))
+        values[s, t, n] = (guess - data.teacher[s, t, n]).square().mean()
+    found = TeacherState().loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("term", "name"), [(Identification(), "label"), (JoinHead(), "joint"), (TeacherState(), "teacher")]
+)
+def test_what_is_missing_is_named(term: Term, name: str) -> None:
+    data = vectors(4, 3)
+    at = scene([term], data)
+    missing: dict[str, object] = {name: None}
+    with pytest.raises(ModelError, match=rf"^data\.{name}: the term"):
+        term.loss(at.trace, replace(data, **missing), at.clock)

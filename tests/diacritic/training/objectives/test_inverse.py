@@ -1,0 +1,30 @@
+"""Multi-step inverse dynamics against a loop over steps."""
+
+import pytest
+import torch
+from carrier_twin import error, head, one_of, scene, symbols, vectors
+
+from diacritic.training.clock import STREAMS
+from diacritic.training.data import Data
+from diacritic.training.objectives.inverse import Inverse
+
+
+@pytest.mark.parametrize("reach", [1, 2, 8])
+@pytest.mark.parametrize("data", [vectors(5, 3), symbols(5, 3)])
+def test_the_action_between_two_observations(data: Data, reach: int) -> None:
+    term = Inverse(reach)
+    at = scene([term], data)
+    high = min(reach, 4)
+    offsets = 1 + (at.clock.uniform(STREAMS["inverse"], 5, 3) * high).long()
+    assert int(offsets.max()) == high
+    values = {}
+    for s, t, n in at.places:
+        j = int(offsets[s, t, n])
+        values[s, t, n] = torch.zeros((), dtype=torch.float64)
+        if t + j < 5:
+            p = one_of(at.parameters, s)
+            later = at.features(s, t + j, n) @ p["inverse.later.weight"]
+            prediction = head(p, "inverse", at.features(s, t, n), at.vector(s, t, n), later)
+            values[s, t, n] = error(prediction, data.target[t, n], data.shape.symbolic)
+    found = term.loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)

@@ -1,0 +1,57 @@
+"""Read-side controls against a loop, and what a controller learns from."""
+
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+import torch
+from carrier_twin import TINY, Scene, error, gradients, head, one_of, scene, vectors
+
+from certify.errors import ModelError
+from diacritic.training.data import Data
+from diacritic.training.objectives.readout import Controlled
+
+Choice = Literal["hierarchical", "intent"]
+
+
+def _scene(choice: Choice, weight: float, data: Data) -> tuple[Controlled, Scene]:
+    term = Controlled(choice, weight)
+    return term, scene([term], data, replace(TINY, side="symbol", readout=choice))
+
+
+@pytest.mark.parametrize("weight", [1.0, 30.0])
+@pytest.mark.parametrize("choice", ["hierarchical", "intent"])
+def test_a_choice_and_its_execution(choice: Choice, weight: float) -> None:
+    data = vectors(4, 3)
+    assert data.classes is not None
+    term, at = _scene(choice, weight, data)
+    values = {}
+    for s, t, n in at.places:
+        p, target = one_of(at.parameters, s), data.target[t, n]
+        chosen = head(p, "choose", at.trace.steps(at.trace.side)[s, t, n], at.vector(s, t, n))
+        if choice == "hierarchical":
+            wanted = int(data.classes[t, n])
+            choosing = -chosen.log_softmax(-1)[wanted]
+            given = torch.eye(3, dtype=torch.float64)[wanted]  # taught with the expert's choice
+        else:
+            choosing, given = error(chosen, target, False), chosen
+        values[s, t, n] = weight * choosing + error(head(p, "act", at.features(s, t, n), given), target, False)
+    found = term.loss(at.trace, data, at.clock)
+    torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("choice", ["hierarchical", "intent"])
+def test_the_controller_does_not_shape_the_memory(choice: Choice) -> None:
+    """With the choice itself weighing nothing, nothing but the controller and its encoder learns."""
+    data = vectors(4, 3)
+    term, at = _scene(choice, 0.0, data)
+    flow = gradients(term.loss(at.trace, data, at.clock), at.parameters)
+    for name, value in flow.items():
+        assert bool(value.abs().sum() > 0) == name.startswith(("act", "observe")), name
+
+
+def test_a_hierarchical_policy_needs_symbolic_actions() -> None:
+    data = vectors(4, 3)
+    term, at = _scene("hierarchical", 1.0, data)
+    with pytest.raises(ModelError, match=r"data\.classes: the term 'hierarchical' needs it"):
+        term.loss(at.trace, replace(data, classes=None), at.clock)

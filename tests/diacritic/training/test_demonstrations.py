@@ -1,0 +1,97 @@
+"""Recordings as data: scale, labels, reveals, and the forecasts that learners regress."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.demos.storage import Demos
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training import demonstrations
+from diacritic.training.demonstrations import Prepared, fitted, last_reveal, prepare, supervise
+from diacritic.training.learner import learner
+from diacritic.training.objectives.decisions import PendingDecisions
+
+TASK = make_task("two-cues", gap=1, first_gap=1)
+
+
+@pytest.fixture(scope="module")
+def demos() -> Demos:
+    return record(FrankaRecorder(TASK, threads=1), 12, seed=4)[0]
+
+
+@pytest.fixture(scope="module")
+def prepared(demos: Demos) -> Prepared:
+    return prepare(*demos.split(8), TASK)
+
+
+def test_both_parts_share_the_scale_of_the_first(demos: Demos, prepared: Prepared) -> None:
+    for data, part in ((prepared.data, slice(0, 8)), (prepared.held_out, slice(8, None))):
+        seen = data.observation[data.observation_index]
+        raw = seen * prepared.scale.observation_deviation + prepared.scale.observation_mean
+        np.testing.assert_allclose(raw.numpy(), demos.observations[:, part], atol=1e-4)
+        np.testing.assert_allclose(prepared.scale.act(data.target).numpy(), demos.actions[:, part], atol=1e-5)
+        assert not data.previous[data.previous_index[0]].any()
+        assert data.symbol is not None
+        np.testing.assert_array_equal(data.symbol.numpy(), demos.symbols[:, part])
+    assert abs(prepared.data.observation.mean(0)).max() < 1e-4
+
+
+def test_sizes_and_events_come_from_the_recording_and_its_task(demos: Demos, prepared: Prepared) -> None:
+    shape = prepared.data.shape
+    assert (shape.symbols, shape.classes, shape.labels) == (len(demos.symbol_names), len(demos.choice_names), 32)
+    assert prepared.held_out.shape == shape
+    assert prepared.data.decisions == tuple(TASK.decisions.values())
+    assert prepared.data.label is not None
+    assert prepared.data.label.tolist() == demos.latents["theta"][:8].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    # scan at 3…5; of hidden-mass the slot, lit until three steps before placing at 24; of weighing the lift, 8 to 14
+    [("two-cues", 5), ("readout-3", 5), ("hidden-mass", 21), ("weighing", 14)],
+)
+def test_the_last_reveal(name: str, expected: int) -> None:
+    assert last_reveal(make_task(name)) == expected
+
+
+def test_learners_fit_the_number_of_decisions() -> None:
+    terms = fitted(learner("task-informed"), 1).terms
+    assert [term.decisions for term in terms if isinstance(term, PendingDecisions)] == [1]
+    assert fitted(learner("plain"), 1) == learner("plain")
+
+
+def test_forecasts_are_made_for_the_terms_that_ask(prepared: Prepared) -> None:
+    data, T = prepared.data, TASK.horizon
+    agnostic = supervise(data, learner("event-agnostic"), (0, 1), steps=2)
+    assert agnostic.forecast is not None
+    assert agnostic.forecast.shape == (2, T, 8, T - 1, 4)
+    assert not torch.equal(agnostic.forecast[0], agnostic.forecast[1])
+    informed = supervise(data, learner("task-informed"), (0, 1), steps=2)
+    assert informed.pending is not None
+    assert informed.pending.shape == (2, T, 8, 2, 4)
+    assert informed.forecast is None
+    for name in ("plain", "event-agnostic-recorded", "task-informed-recorded"):
+        assert supervise(data, learner(name), (0,), steps=2) is data
+
+
+def test_trained_forecasters_are_found_again(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = prepared.data, learner("task-informed"), (0, 1)
+    first = supervise(*asked, steps=2, folder=tmp_path).pending
+    calls = []
+    monkeypatch.setattr(demonstrations.forecaster, "train_forecaster", lambda *a, **k: calls.append(a))
+    again = supervise(*asked, steps=2, folder=tmp_path).pending
+    assert not calls
+    assert first is not None
+    assert again is not None
+    torch.testing.assert_close(again, first, rtol=0, atol=0)
+    other = replace(prepared.data, target=prepared.data.target + 1)
+    with pytest.raises((TypeError, AttributeError)):  # trained anew, which the stand-in cannot
+        supervise(other, *asked[1:], steps=2, folder=tmp_path)
+    assert calls

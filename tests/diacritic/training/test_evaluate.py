@@ -1,0 +1,89 @@
+"""Trained carriers as machines, against the module walked through every history; and who passes the gate."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from certify import Model
+from certify.zoo import build
+from diacritic.carrier.module import Carrier, one_run
+from diacritic.carrier.shape import Architecture
+from diacritic.measure.scores import Requirement, scores
+from diacritic.rollout.exact import closed_loop, verdict
+from diacritic.rollout.occupancy import watch
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.evaluate import machines, sufficient
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.symbolic import from_model
+
+SMALL = Architecture(codes=8, code_size=6, width=16)
+
+
+@cache
+def _chain() -> Model:
+    return build("memory-chain", bits=1, delay=2)
+
+
+@cache
+def _trained(name: str, steps: int) -> Cohort:
+    plan = Plan(learner(name), preset("carousel"), (Run(1), Run(2), Run(3)), steps, SMALL)
+    cohort = Cohort(plan, from_model(_chain()))
+    cohort.advance(steps)
+    return cohort
+
+
+@pytest.mark.parametrize("name", ["plain", "non-persistent", "matched", "scaffold"])
+def test_a_machine_is_its_carrier_on_every_history(name: str) -> None:
+    cohort, model = _trained(name, 20), _chain()
+    data, carrier = cohort.data, cohort.plan.carrier
+    found = machines(cohort.parameters, carrier, model)
+    codes = cohort.trace().step_code
+    met = set()
+    for run, machine in enumerate(found):
+        module = Carrier(data.shape, carrier, one_run(cohort.parameters, run))
+        state, code = module.begin(data.episodes), np.zeros(0, np.int64)
+        for t in range(data.horizon):
+            seen = data.observation_index[t].numpy()
+            before = data.previous_index[t]
+            shown = data.observation[data.observation_index[t]]
+            state, after, logits = module.step(
+                state, shown, data.previous[before], shown if name == "matched" else None
+            )
+            code = machine.advance(code, seen, before.numpy() - 1) if t else machine.begin(seen)
+            assert np.array_equal(code, after.numpy())
+            assert np.allclose(machine.act[code, seen], logits.detach().double().softmax(-1).numpy(), rtol=0, atol=1e-6)
+            if name != "scaffold":  # it still stands after twenty updates
+                assert np.array_equal(code, codes[run, t].numpy())
+            met |= set(code.tolist())
+    assert len(met) > 1
+
+
+def test_what_has_learned_passes_and_what_has_not_does_not() -> None:
+    model = _chain()
+    requirement = Requirement.of(model)
+    for gate in ("full", "external"):
+        assert sufficient(_trained("plain", 150), model, requirement, gate) == [True, True, True]
+        assert sufficient(_trained("plain", 0), model, requirement, gate) == [False, False, False]
+        assert sufficient(_trained("non-persistent", 150), model, requirement, gate) == [False, False, False]
+
+
+def test_a_verdict_is_that_of_the_greedy_machine() -> None:
+    cohort, model = _trained("plain", 20), _chain()
+    requirement = Requirement.of(model)
+    wanted = []
+    for machine in machines(cohort.parameters, cohort.plan.carrier, model):
+        greedy = machine.greedy()
+        wanted.append(
+            verdict("external", scores(watch(greedy, model), requirement), closed_loop(greedy, model)).sufficient
+        )
+    assert sufficient(cohort, model, requirement, "external") == wanted
+
+
+def test_a_run_without_numbers_is_a_machine_that_fails() -> None:
+    runs = (Run(1), Run(2, code_scale=float("nan")))
+    plan = Plan(learner("plain"), preset("carousel"), runs, 10, SMALL)
+    cohort = Cohort(plan, from_model(_chain()))
+    cohort.advance(2)
+    assert sufficient(cohort, _chain(), Requirement.of(_chain()), "full")[1] is False

@@ -1,0 +1,101 @@
+"""Learners by name: every one trains, and unknown names get suggestions."""
+
+import re
+
+import pytest
+import torch
+from carrier_twin import symbols, vectors
+
+from certify.errors import ModelError
+from diacritic.carrier.shape import Architecture
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.learner import ALIASES, LEARNERS, learner
+from diacritic.training.preset import preset
+
+SMALL = Architecture(codes=4, code_size=4, width=8)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_trains(name: str) -> None:
+    """On vectors with the carousel and on symbols with the full gradient; every part of every run moves."""
+    chosen = learner(name)
+    for data, how in ((vectors(6, 3), "carousel"), (symbols(6, 3), "textbook")):
+        cohort = Cohort(Plan(chosen, preset(how), (Run(1), Run(2)), 20, SMALL), data)
+        before = {key: value.detach().clone() for key, value in cohort.parameters.items()}
+        cohort.advance(2)
+        assert cohort.losses.isfinite().all()
+        assert not cohort.optimiser.diverged.any()
+        for head in _heads(name):
+            for run in range(2):
+                moved = any(
+                    not torch.equal(value[run], before[key][run])
+                    for key, value in cohort.parameters.items()
+                    if key.startswith(head)
+                )
+                assert moved, (head, run)
+
+
+def _heads(name: str) -> list[str]:
+    """The parameters that a learner must move, by the beginning of their names."""
+    if name.startswith("gru"):
+        return ["input", "cell", "head"]
+    if name == "full-history":
+        return ["observe", "token", "block0", "block1", "positions", "state", "codebook", "act"]
+    heads = [
+        "observe",
+        "previous",
+        "residual.observation",
+        "residual.code",
+        "residual.out",
+        "act.observation",
+        "act.out",
+    ]
+    parts = {
+        "bfs": "bfs",
+        "event-agnostic": "future",
+        "task-informed": "pending",
+        "teacher": "teacher",
+        "sysid": "identify",
+        "dual": "identification",
+        "inverse": "inverse",
+        "open-loop": "ahead",
+        "world": "world",
+        "join": "join",
+        "scaffold": "path",
+        "bypass": "path",
+        "gaussian": "gaussian",
+        "matched": "symbol",
+        "hierarchical": "choose",
+        "intent": "choose",
+    }
+    heads += [head for part, head in parts.items() if part in name]
+    heads = [head for head in heads if (name, head) != ("non-persistent", "residual.code")]  # no code ever enters
+    return heads if name == "gaussian" else [*heads, "codebook"]
+
+
+def test_names_of_the_paper_are_accepted() -> None:
+    for alias, name in ALIASES.items():
+        assert learner(alias) is LEARNERS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("event-agnostik", "event-agnostic"), ("plain+bsf", "plain+bfs"), ("gru-16", "gru-128")]
+)
+def test_unknown_names_get_suggestions(name: str, near: str) -> None:
+    with pytest.raises(
+        ModelError, match=rf"^--learner: no learner is called '[^']*'; did you mean [^\n]*{re.escape(near)}"
+    ) as found:
+        learner(name)
+    assert "\n" not in str(found.value)
+
+
+def test_names_that_are_like_nothing_get_the_list() -> None:
+    with pytest.raises(ModelError, match="known: plain, plain\\+bfs, event-agnostic"):
+        learner("xyzzy")
+
+
+def test_a_learner_changes_the_carrier_it_needs() -> None:
+    assert learner("non-persistent").architecture(SMALL).persistent is False
+    assert learner("dual-detached").architecture(SMALL).detached
+    assert learner("matched").architecture(SMALL).side == "symbol"
+    assert learner("plain").architecture(SMALL) == SMALL
