@@ -18,8 +18,9 @@ from diacritic.carrier.shape import Architecture
 from diacritic.commands.parameters import remedies
 from diacritic.demos.binner import Binner
 from diacritic.demos.storage import Demos, load
-from diacritic.measure.plugin import conditional_entropy, joint
-from diacritic.measure.recorded import Classes, CodeScore, full_gate, score_codes
+from diacritic.measure.gates import score_arrays, task_gate
+from diacritic.measure.plugin import joint
+from diacritic.measure.recorded import Classes, CodeScore, score_codes
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
@@ -46,7 +47,7 @@ def train_recorded(options: "Train") -> int:
     learned, held_out = demos.split(options.demonstrations or DEMONSTRATIONS)
     whole = Classes.of(demos.symbols, demos.choices)
     options.warn_below(_fewest_codes(whole))
-    classes = held_out_classes(whole, learned.episodes)
+    classes = whole.take(slice(learned.episodes, None))  # classes as the whole recording certifies them
     prepared = prepare(learned, held_out, task)
     chosen, device = fitted(learner(options.learner), len(task.decisions)), options.chosen_device()
     runs = tuple(Run(seed, options.beta) for seed in range(options.seeds))
@@ -92,15 +93,6 @@ def task_of(demos: Demos) -> "Task":
     return task
 
 
-def held_out_classes(whole: Classes, first: int) -> Classes:
-    """Γ_t and G_t as the whole recording certifies them, of the episodes from `first` on, and what they cost there."""
-    seen, memory, action = (values[:, first:] for values in (whole.symbols, whole.memory, whole.action))
-    required, decision = (
-        tuple(conditional_entropy(x, o) for x, o in zip(values, seen, strict=True)) for values in (memory, action)
-    )
-    return Classes(seen, memory, action, required, decision)
-
-
 @torch.no_grad()
 def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
     """The hard codes of every run on other episodes, [S, T, N], at the present state of training."""
@@ -110,7 +102,7 @@ def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
 
 
 def _passes(scores: Sequence[CodeScore], task: "Task") -> bool:
-    return full_gate(scores, list(task.windows.values()), list(task.decisions.values()))
+    return bool(task_gate(task).passes(*score_arrays(scores)))
 
 
 def _facts(scores: Sequence[CodeScore], task: "Task") -> dict[str, Any]:

@@ -1,30 +1,42 @@
 """Codes on recorded episodes: plug-in rates and scores against the classes that the recording itself certifies."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify import Model
+from certify.colouring import Budget
 from certify.errors import ModelError
+from certify.relations import Relation
+from diacritic.measure.colours import uncoloured
+from diacritic.measure.corrections import correction
+from diacritic.measure.counts import Counts, Floats, Partition
+from diacritic.measure.gates import THRESHOLD, Gate, score_arrays
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes
 
 Ints = NDArray[np.integer[Any]]
-SUFFICIENT = 0.9
+SUFFICIENT = THRESHOLD
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What a recording requires: Γ_t and G_t of every step and episode [T, N], and what they cost given Ō_t."""
+    """What a recording requires: Γ_t and G_t of every step and episode [T, N], and what they cost given Ō_t.
+
+    At the `loose` steps compatibility is not transitive: `memory` numbers the kinds of ~_t there, and what is required
+    is the least entropy of a proper colouring.
+    """
 
     symbols: Ints
     memory: Ints  # Γ_t
     action: Ints  # G_t, the expert's law
-    required: tuple[float, ...]  # H(Γ_t | Ō_t)
+    required: tuple[float, ...]  # H(Γ_t | Ō_t), or R_t
     decision: tuple[float, ...]  # H(G_t | Ō_t)
+    loose: Mapping[int, Relation] = field(default_factory=dict)  # ~_t by step, from 0
 
     @staticmethod
     def of(symbols: ArrayLike, choices: ArrayLike) -> "Classes":
@@ -33,20 +45,87 @@ class Classes:
         if seen.shape != acted.shape or seen.ndim != 2:
             raise ModelError("choices", f"shape {acted.shape}, but symbols have shape {seen.shape}")
         model = Model.from_arrays(seen.T, acted.T, empirical=True)
-        requirement = Requirement.of(model)
-        unsettled = [t + 1 for t, relation in enumerate(requirement.relations) if not relation.transitive]
+        relations = Requirement.of(model).relations
+        unsettled = [t + 1 for t, relation in enumerate(relations) if not relation.decided]
         if unsettled:
-            raise ModelError("symbols", f"compatibility is not transitive at steps {unsettled}; Γ does not exist there")
+            reason = f"compatibility is undecided at steps {unsettled}; record fewer episodes or coarser symbols"
+            raise ModelError("symbols", reason)
         nodes = episode_nodes(model)
-        memory = [relation.kind[node] for relation, node in zip(requirement.relations, nodes, strict=True)]
+        memory = [relation.kind[node] for relation, node in zip(relations, nodes, strict=True)]
         law = [level.law[node] for level, node in zip(model.graph.levels, nodes, strict=True)]
-        return Classes(
-            seen,
-            np.stack(memory),
-            np.stack(law),
-            tuple(conditional_entropy(g, o) for g, o in zip(memory, seen, strict=True)),
-            tuple(conditional_entropy(g, o) for g, o in zip(law, seen, strict=True)),
+        loose = {t: relation for t, relation in enumerate(relations) if not relation.transitive}
+        return Classes.costed(seen, np.stack(memory), np.stack(law), loose)
+
+    @staticmethod
+    def costed(symbols: Ints, memory: Ints, action: Ints, loose: Mapping[int, Relation] | None = None) -> "Classes":
+        """Known classes, with what they cost among these episodes."""
+        loose = loose or {}
+        required = tuple(
+            uncoloured(loose[t], memory[t], seen) if t in loose else conditional_entropy(memory[t], seen)
+            for t, seen in enumerate(symbols)
         )
+        decision = tuple(conditional_entropy(g, o) for g, o in zip(action, symbols, strict=True))
+        return Classes(symbols, memory, action, required, decision, loose)
+
+    def take(self, episodes: slice | Ints) -> "Classes":
+        """Some of the episodes: the classes stay, what they cost is counted anew."""
+        seen, memory, action = (values[:, episodes] for values in (self.symbols, self.memory, self.action))
+        return Classes.costed(seen, memory, action, self.loose)
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The cells of (Ō, Γ, G); the classes are those of one Ō each."""
+
+        def paired(values: Ints) -> Ints:
+            return np.stack([joint(seen, x) for seen, x in zip(self.symbols, values, strict=True)])
+
+        return Partition.of(symbols=self.symbols, memory=paired(self.memory), action=paired(self.action))
+
+
+@dataclass(frozen=True)
+class CohortScores:
+    """Every run and step [S, T] in bits and scores; NaN where a score is not defined since nothing is required."""
+
+    rate: Floats  # Ĥ(C_t | Ō_t)
+    corrected_rate: Floats  # the same after Miller and Madow
+    sufficiency: Floats  # S_Γ, or S_t by colouring
+    corrected_sufficiency: Floats  # NaN also at loose steps
+    instantaneous: Floats  # S_G
+    surplus: Floats  # Ĥ(C_t | Γ_t, Ō_t); NaN at loose steps
+    required: Floats  # [T]
+    decision: Floats  # [T]
+
+
+def score_cohort(codes: ArrayLike, classes: Classes, codebook: int | None = None) -> CohortScores:
+    """Every step of many runs' hard codes [S, T, N] under the occupancy of the recording."""
+    cells = classes.partition
+    counts = Counts.of(codes, cells, codebook)
+    symbol, memory, action = (cells.coarse[name] for name in ("symbols", "memory", "action"))
+    required, decision = np.array(classes.required), np.array(classes.decision)
+    rate, left = counts.code_entropy(symbol), counts.left(memory, symbol)
+    met, known = counts.occupied(symbol), counts.occupied(memory)
+    seen, classed = (_kinds(cells, labels) for labels in (symbol, memory))
+    episodes = cells.cell.shape[1]
+    sufficiency, surplus = _explained(left, required).clip(0, 1), counts.code_entropy(memory)
+    corrected = _explained(left + correction(known, met, episodes), required + correction(classed, seen, episodes))
+    budget = Budget(60.0)
+    for t, relation in classes.loose.items():
+        surplus[:, t] = corrected[:, t] = np.nan
+        open_bits = [
+            uncoloured(relation, classes.memory[t], joint(classes.symbols[t], code), budget)
+            for code in np.asarray(codes)[:, t]
+        ]
+        sufficiency[:, t] = _explained(np.array(open_bits), required[t]).clip(0, 1)
+    return CohortScores(
+        rate,
+        rate + correction(met, seen, episodes),
+        sufficiency,
+        corrected,
+        _explained(counts.left(action, symbol), decision).clip(0, 1),
+        surplus,
+        required,
+        decision,
+    )
 
 
 @dataclass(frozen=True)
@@ -55,10 +134,10 @@ class CodeScore:
 
     t: int
     rate: float  # Ĥ(C_t | Ō_t)
-    required: float  # Ĥ(Γ_t | Ō_t)
-    sufficiency: float | None  # S_Γ
+    required: float  # Ĥ(Γ_t | Ō_t), or R_t
+    sufficiency: float | None  # S_Γ, or S_t by colouring
     instantaneous: float | None  # S_G
-    surplus: float  # Ĥ(C_t | Γ_t, Ō_t)
+    surplus: float | None  # Ĥ(C_t | Γ_t, Ō_t); None where ~_t is not transitive
 
 
 def score_codes(codes: ArrayLike, classes: Classes) -> tuple[CodeScore, ...]:
@@ -66,25 +145,27 @@ def score_codes(codes: ArrayLike, classes: Classes) -> tuple[CodeScore, ...]:
     table = np.asarray(codes)
     if table.shape != classes.symbols.shape:
         raise ModelError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
-    found = []
-    for t, (code, seen) in enumerate(zip(table, classes.symbols, strict=True)):
-        given = joint(code, seen)
-        need, now = classes.required[t], classes.decision[t]
-        found.append(
-            CodeScore(
-                t + 1,
-                conditional_entropy(code, seen),
-                need,
-                1 - conditional_entropy(classes.memory[t], given) / need if need > POSITIVE else None,
-                1 - conditional_entropy(classes.action[t], given) / now if now > POSITIVE else None,
-                conditional_entropy(code, joint(classes.memory[t], seen)),
-            )
-        )
-    return tuple(found)
+    found = score_cohort(table[None], classes)
+    columns = (found.rate[0], found.required, found.sufficiency[0], found.instantaneous[0], found.surplus[0])
+    return tuple(
+        CodeScore(t + 1, rate, required, *(None if np.isnan(value) else value for value in scores))
+        for t, (rate, required, *scores) in enumerate(zip(*(column.tolist() for column in columns), strict=True))
+    )
 
 
 def full_gate(scores: Sequence[CodeScore], gaps: Sequence[range], decisions: Sequence[int]) -> bool:
     """S_Γ > 0.9 wherever memory is required in the gaps and S_G > 0.9 at each decision; steps count from 0."""
-    memory = [scores[t].sufficiency for gap in gaps for t in gap]
-    deciding = [scores[t].instantaneous for t in decisions]
-    return all(value is None or value > SUFFICIENT for value in (*memory, *deciding))
+    gate = Gate.of("full", {f"gap {k + 1}": gap for k, gap in enumerate(gaps)}, {f"step {t + 1}": t for t in decisions})
+    return bool(gate.passes(*score_arrays(scores)))
+
+
+def _explained(left: Floats, whole: Floats | float) -> Floats:
+    """1 − left/whole, NaN where nothing is required."""
+    whole = np.broadcast_to(whole, left.shape)
+    return np.where(whole > POSITIVE, 1 - left / np.where(whole > POSITIVE, whole, 1.0), np.nan)
+
+
+def _kinds(cells: Partition, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many values a variable takes at each step."""
+    first = np.unique(labels, return_index=True)[1]
+    return np.bincount(cells.step[first], minlength=len(cells.cell))

@@ -59,7 +59,7 @@ def test_a_damaged_run_is_refused(cohort: Cohort, tmp_path: Path):
     with pytest.raises(ModelError, match="not JSON"):
         load_run(path)
     (path / "run.json").unlink()
-    with pytest.raises(ModelError, match="has no run.json"):
+    with pytest.raises(ModelError, match=r"has no run\.json"):
         load_run(path)
 
 

@@ -1,0 +1,228 @@
+"""The gates: which scores of a run must exceed the threshold before its rate means anything.
+
+A gate turns the scores of a run into one number, the least of those that it looks at, and the run passes where that
+exceeds the threshold. Sensitivity to the threshold and bimodality are then properties of these numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certify.errors import ModelError
+from diacritic.measure.windows import Steps, Windows, task_windows
+
+if TYPE_CHECKING:
+    from diacritic.tasks.franka.task import Task
+
+Floats = NDArray[np.float64]
+THRESHOLD = 0.9  # a score must exceed it
+THRESHOLDS = (0.8, 0.9, 0.95)
+SHARP = 0.999  # above, a score counts as perfect
+SUCCESS = 0.99  # closed-loop success of the external gate
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether one run passed, and what it failed on."""
+
+    gate: str
+    passed: bool
+    least: float  # the least score; 1 where nothing is required
+    parts: dict[str, float | None]  # of each window and decision; None where nothing is required
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """S_Γ in windows and S_G at decisions: every step of positive requirement, or the mean over a window."""
+
+    name: str
+    memory: Mapping[str, Steps]
+    decisions: Mapping[str, Steps]
+    averaged: bool = False
+    success: float | None = None  # closed-loop success that is needed besides
+    exact: bool = False  # decisions must be right with certainty; S_G is not asked
+
+    @staticmethod
+    def of(
+        name: str,
+        memory: Mapping[str, Sequence[int] | range],
+        decisions: Mapping[str, int | Sequence[int]],
+        averaged: bool = False,
+        success: float | None = None,
+        exact: bool = False,
+    ) -> "Gate":
+        """A gate whose windows hold a step each."""
+        windows = {key: tuple(steps) for key, steps in memory.items()}
+        decided = {key: (steps,) if isinstance(steps, int) else tuple(steps) for key, steps in decisions.items()}
+        for key, steps in (*windows.items(), *decided.items()):
+            if not steps:
+                raise ModelError(f"{name} gate", f"the window {key!r} has no steps; name the steps to look at")
+        return Gate(name, windows, decided, averaged, success, exact)
+
+    def parts(self, sufficiency: ArrayLike, instantaneous: ArrayLike) -> dict[str, Floats]:
+        """The score of every window and decision, from scores [..., T]; NaN where nothing is required."""
+        memory, now = np.asarray(sufficiency, np.float64), np.asarray(instantaneous, np.float64)
+        if memory.shape != now.shape or not memory.ndim:
+            raise ModelError("scores", f"shapes {memory.shape} and {now.shape}; each step needs both scores")
+        found = {name: self._part(name, memory, steps) for name, steps in self.memory.items()}
+        if not self.exact:
+            found |= {f"{name} decision": self._part(name, now, steps) for name, steps in self.decisions.items()}
+        return found
+
+    def least(self, sufficiency: ArrayLike, instantaneous: ArrayLike) -> Floats:
+        """The least score of each run [...]; 1 where nothing is required of it."""
+        shape = np.shape(sufficiency)[:-1]
+        smallest = np.full(shape, np.nan)
+        for part in self.parts(sufficiency, instantaneous).values():
+            smallest = np.fmin(smallest, part)
+        return np.where(np.isnan(smallest), 1.0, smallest)
+
+    def passes(
+        self, sufficiency: ArrayLike, instantaneous: ArrayLike, threshold: float = THRESHOLD
+    ) -> NDArray[np.bool_]:
+        """Which runs pass, by their scores alone; a gate that asks for more than scores is refused here."""
+        if self.exact or self.success is not None:
+            raise ModelError(f"{self.name} gate", "it asks for actions or success too; judge the runs one by one")
+        return self.least(sufficiency, instantaneous) > threshold
+
+    def judge(
+        self,
+        sufficiency: ArrayLike,
+        instantaneous: ArrayLike,
+        threshold: float = THRESHOLD,
+        error: Sequence[float] | None = None,
+        success: float | None = None,
+    ) -> Judgement:
+        """One run in words; `error` is the probability of a wrong action at each step, `success` that of an episode."""
+        parts = {name: float(value) for name, value in self.parts(sufficiency, instantaneous).items()}
+        failures = [f"{name}: score {value:.3f}" for name, value in parts.items() if value <= threshold]
+        if self.exact:
+            failures += self._wrong(error)
+        if self.success is not None:
+            if success is None:
+                raise ModelError(f"{self.name} gate", "it needs the closed-loop success; roll the policy out first")
+            failures += [f"success {success:.3f}"] if success < self.success else []
+        known = {name: None if np.isnan(value) else value for name, value in parts.items()}
+        least = float(self.least(sufficiency, instantaneous))
+        return Judgement(self.name, not failures, least, known, tuple(failures))
+
+    def _part(self, name: str, scores: Floats, steps: Steps) -> Floats:
+        if min(steps) < 0 or max(steps) >= scores.shape[-1]:
+            raise ModelError(f"{self.name} gate", f"the window {name!r} leaves the {scores.shape[-1]} steps of the run")
+        chosen = scores[..., list(steps)]
+        if not self.averaged:
+            return np.fmin.reduce(chosen, axis=-1)
+        known = ~np.isnan(chosen)
+        count = known.sum(-1)
+        return np.where(count > 0, np.where(known, chosen, 0).sum(-1) / np.maximum(count, 1), np.nan)
+
+    def _wrong(self, error: Sequence[float] | None) -> list[str]:
+        if error is None:
+            raise ModelError(f"{self.name} gate", "it needs the probability of a wrong action at each step")
+        chosen = [t for steps in self.decisions.values() for t in steps]
+        return [f"step {t + 1}: wrong action with probability {error[t]:.3g}" for t in chosen if error[t] > 0]
+
+
+def full(windows: Windows) -> Gate:
+    """S_Γ at every positive-requirement step of all gaps, S_G at the first step of every decision."""
+    return Gate.of("full", windows.memory, windows.decisions)
+
+
+def relaxed(windows: Windows) -> Gate:
+    """Mean S_Γ over the second gap and mean S_G while placing: what survives the grasp, and no more."""
+    if "gap2" not in windows.memory or not windows.placing:
+        raise ModelError("relaxed gate", "the task has no second gap or no place phase; use the full gate")
+    return Gate.of("relaxed", {"gap2": windows.memory["gap2"]}, {"place": windows.placing}, averaged=True)
+
+
+def at_use(windows: Windows, decision: str) -> Gate:
+    """S_G at the first decision of one class alone: class-specific sufficiency, the gate of `hidden-mass`."""
+    if decision not in windows.decisions:
+        raise ModelError("decision", f"{decision!r} is unknown; there are {', '.join(windows.decisions) or 'none'}")
+    return Gate.of(f"{decision} at use", {}, {decision: windows.decisions[decision]})
+
+
+def kept(windows: Windows, window: str) -> Gate:
+    """S_Γ at every positive-requirement step of one window alone."""
+    if window not in windows.memory:
+        raise ModelError("window", f"{window!r} is unknown; there are {', '.join(windows.memory) or 'none'}")
+    return Gate.of(f"{window} memory", {window: windows.memory[window]}, {})
+
+
+def weighing(windows: Windows) -> Gate:
+    """S_Γ at every gap step and S_G at the grasp decision; placing is re-revealed by the load."""
+    return Gate.of("weighing", windows.memory, {"side": windows.decisions["side"]})
+
+
+def t_maze(windows: Windows) -> Gate:
+    """S_Γ at every corridor step and the exact action at the junction."""
+    return Gate.of("t-maze", windows.memory, windows.decisions, exact=True)
+
+
+def external(windows: Windows) -> Gate:
+    """S_Γ at every positive-requirement step and closed-loop success of at least 0.99."""
+    return Gate.of("external", windows.memory, {}, success=SUCCESS)
+
+
+def task_gate(task: "Task") -> Gate:
+    """The gate by which a Franka task is judged."""
+    windows = task_windows(task)
+    if task.name == "hidden-mass":
+        return at_use(windows, "slot")
+    return weighing(windows) if task.name == "weighing" else full(windows)
+
+
+class _Scored(Protocol):
+    @property
+    def sufficiency(self) -> float | None: ...
+    @property
+    def instantaneous(self) -> float | None: ...
+
+
+def score_arrays(scores: Sequence[_Scored]) -> tuple[Floats, Floats]:
+    """S_Γ and S_G of every step, NaN where nothing is required; a requirement that is not proved scores 0."""
+    unproved = [getattr(score, "requirement", 0.0) is None for score in scores]
+    memory = [0.0 if odd else _number(score.sufficiency) for odd, score in zip(unproved, scores, strict=True)]
+    return np.array(memory, np.float64), np.array([_number(score.instantaneous) for score in scores], np.float64)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How much the verdicts of many runs depend on the threshold."""
+
+    gate: str
+    runs: int
+    passes: dict[float, int]  # by threshold
+    perfect: int  # passing runs whose every score exceeds 0.999
+    best_failing: float | None  # largest least score of a failing run
+
+    @property
+    def perfect_share(self) -> float | None:
+        """Of the passing runs, how many are perfect."""
+        return self.perfect / self.passes[THRESHOLD] if self.passes[THRESHOLD] else None
+
+    def to_dict(self) -> dict[str, Any]:
+        passes = {f"{threshold:g}": count for threshold, count in self.passes.items()}
+        known = {"gate": self.gate, "runs": self.runs, "passes": passes, "perfect": self.perfect}
+        return known | {"perfect_share": self.perfect_share, "best_failing": self.best_failing}
+
+
+def sensitivity(gate: Gate, sufficiency: ArrayLike, instantaneous: ArrayLike) -> Sensitivity:
+    """Passes at 0.8, 0.9 and 0.95, and how far apart passing and failing runs are, from scores [S, T]."""
+    least = np.atleast_1d(gate.least(sufficiency, instantaneous))
+    failing = least[least <= THRESHOLD]
+    return Sensitivity(
+        gate.name,
+        len(least),
+        {threshold: int((least > threshold).sum()) for threshold in THRESHOLDS},
+        int((least > SHARP).sum()),
+        float(failing.max()) if len(failing) else None,
+    )
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

@@ -1,0 +1,97 @@
+"""Codes under the policy's own occupancy: the same classes, met as often as the policy meets them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from certify import Model
+from certify.errors import ModelError
+from certify.exact import group_sums, pair, rank
+from certify.relations import Relation
+from diacritic.measure.colours import uncoloured
+from diacritic.measure.plugin import joint
+from diacritic.measure.recorded import Classes
+from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores
+from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.occupancy import Cells, Occupancy, branches, gather
+
+
+def own_classes(
+    expert: Classes,
+    recorded: Mapping[str, ArrayLike],
+    symbols: ArrayLike,
+    latents: Mapping[str, ArrayLike],
+    strata: Sequence[str],
+) -> Classes:
+    """Γ_t and G_t of rolled-out episodes: those of a recorded episode with the same hidden values.
+
+    `strata` names the hidden values that decide every class, `recorded` and `latents` hold them for the two sets of
+    episodes, and `symbols` [T, E] is what the policy's own observations show. What is required is counted anew.
+    """
+    for name in strata:
+        if name not in recorded or name not in latents:
+            raise ModelError(f"latents[{name}]", "is unknown in one of the two sets of episodes")
+    donors = {values: k for k, values in enumerate(_rows(recorded, strata))}
+    wanted = _rows(latents, strata)
+    missing = [values for values in wanted if values not in donors]
+    if missing:
+        known = dict(zip(strata, missing[0], strict=True))
+        raise ModelError("latents", f"no recorded episode has {known}; record all configurations")
+    chosen = np.array([donors[values] for values in wanted])
+    seen, steps = np.asarray(symbols), len(expert.symbols)
+    if seen.shape != (steps, len(chosen)):
+        raise ModelError("symbols", f"shape {seen.shape}, expected {steps} steps of {len(chosen)} episodes")
+    return Classes.costed(seen, expert.memory[:, chosen], expert.action[:, chosen], expert.loose)
+
+
+def own_occupancy(machine: CodeMachine, model: Model) -> Occupancy:
+    """P(history, code) while the machine acts, among the episodes that the expert's histories still describe.
+
+    An action that the expert never takes leaves them; what remains at each step is taken as the whole.
+    """
+    machine.check(model)
+    graph = model.graph
+    first = graph.levels[0]
+    node, code = np.arange(first.size), machine.begin(first.observation)
+    weight = (first.mass / first.total).astype(np.float64)
+    steps: list[Cells] = []
+    for t, level in enumerate(graph.levels):
+        held = weight > 0
+        if not held.any():
+            raise ModelError(f"step {t + 1}", "no episode of the machine follows the expert so far; its success is 0")
+        node, code, weight = node[held], code[held], weight[held] / weight[held].sum()
+        share = weight / np.bincount(node, weight)[node]
+        steps.append(Cells(node, code, level.observation[node], share, weight))
+        if t + 1 < graph.horizon:
+            way = branches(machine, graph, t, node, code)
+            choice, choices = rank(pair(level.source, level.action))
+            answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
+            taken = machine.act[code, level.observation[node]][way.cell, level.action[way.edge]]
+            node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
+    return Occupancy(machine, model, tuple(steps))
+
+
+def own_scores(machine: CodeMachine, model: Model, requirement: Requirement | None = None) -> tuple[StepScore, ...]:
+    """Scores of a machine under its own occupancy; R_t too is that of the histories that it meets."""
+    requirement = requirement or Requirement.of(model)
+    occupancy = own_occupancy(machine, model)
+    found = scores(occupancy, replace(requirement, bits=(None,) * model.horizon))
+    return tuple(
+        score if relation.transitive else _coloured(score, relation, cells)
+        for score, relation, cells in zip(found, requirement.relations, occupancy.steps, strict=True)
+    )
+
+
+def _coloured(score: StepScore, relation: Relation, cells: Cells) -> StepScore:
+    """S_t and R_t where there are no classes, by colouring; masses are rounded at 2⁻⁵²."""
+    kind, counts = relation.kind[cells.node], np.maximum(1, np.rint(cells.weight * 2.0**52)).astype(np.int64)
+    whole = uncoloured(relation, kind, cells.observation, counts=counts)
+    left = uncoloured(relation, kind, joint(cells.observation, cells.code), counts=counts)
+    explained = min(1.0, max(0.0, 1 - left / whole)) if whole > POSITIVE else None
+    return replace(score, requirement=whole, sufficiency=explained)
+
+
+def _rows(values: Mapping[str, ArrayLike], names: Sequence[str]) -> list[tuple[int, ...]]:
+    return list(zip(*(np.asarray(values[name]).tolist() for name in names), strict=True))

@@ -1,0 +1,53 @@
+"""Where a memory is looked at: the waiting gaps and decision steps of a task, or those that a certificate implies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from certify.errors import ModelError
+from diacritic.measure.scores import POSITIVE
+
+if TYPE_CHECKING:
+    from diacritic.tasks.franka.task import Task
+
+Steps = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Stretches of steps by name, counted from 0."""
+
+    memory: Mapping[str, Steps]  # where something may have to be carried
+    decisions: Mapping[str, int]  # where the expert's action depends on it for the first time
+    placing: Steps = ()  # the place phase of a robot task
+
+    def reported(self, required: Sequence[float]) -> dict[str, Steps]:
+        """The steps over which a rate is averaged: a window, and the decision that ends it if memory is required."""
+        ends = set(self.decisions.values())
+        found = {}
+        for name, steps in self.memory.items():
+            after = steps[-1] + 1
+            more = (after,) if after in ends and required[after] > POSITIVE else ()
+            found[name] = (*steps, *more)
+        return found
+
+
+def task_windows(task: "Task") -> Windows:
+    """What a Franka task declares."""
+    gaps = {name: tuple(steps) for name, steps in task.windows.items()}
+    return Windows(gaps, dict(task.decisions), tuple(task.phase_steps("place")))
+
+
+def derived_windows(required: Sequence[float | None], decision: Sequence[float]) -> Windows:
+    """From a certificate: runs of steps with R_t > 0 (or not proved to be 0), and every step with H(G_t|Ō_t) > 0."""
+    if len(required) != len(decision) or not len(required):
+        raise ModelError("decision", f"{len(decision)} steps, but the requirement has {len(required)}")
+    runs: list[list[int]] = []
+    for t, bits in enumerate(required):
+        if bits is None or bits > POSITIVE:
+            if runs and runs[-1][-1] == t - 1:
+                runs[-1].append(t)
+            else:
+                runs.append([t])
+    memory = {f"steps {run[0] + 1}–{run[-1] + 1}": tuple(run) for run in runs}
+    return Windows(memory, {f"step {t + 1}": t for t, bits in enumerate(decision) if bits > POSITIVE})

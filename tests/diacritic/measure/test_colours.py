@@ -1,0 +1,27 @@
+"""The colouring score of recorded episodes against that of a machine's exact occupancy."""
+
+import numpy as np
+import pytest
+from certify_twin import loose_models
+from rollout_twin import random_machine
+
+from certify import Model
+from diacritic.measure.colours import uncoloured
+from diacritic.measure.plugin import joint
+from diacritic.measure.scores import Requirement, unresolved
+from diacritic.rollout.occupancy import watch
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counted_histories_need_what_weighted_ones_need(seed: int) -> None:
+    for document, _ in loose_models(seed, 3, histories=6):
+        model = Model.from_episodes(document)
+        requirement, occupancy = Requirement.of(model), watch(random_machine(model, 2, seed), model)
+        for level, relation, cells in zip(model.graph.levels, requirement.relations, occupancy.steps, strict=True):
+            kind, cell = relation.kind[cells.node], joint(cells.observation, cells.code)
+            expected = unresolved(level, relation, cells)
+            times = level.mass[cells.node].astype(np.int64)
+            assert uncoloured(relation, kind, cell, counts=times) == pytest.approx(expected, abs=1e-12)
+            if times.sum() < 5000:
+                repeated = uncoloured(relation, np.repeat(kind, times), np.repeat(cell, times))
+                assert repeated == pytest.approx(expected, abs=1e-12)

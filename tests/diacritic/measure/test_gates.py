@@ -1,0 +1,165 @@
+"""Gates on codes whose defects are known: each gate fails on exactly the defect it looks for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from rollout_twin import random_machine
+
+from certify.errors import ModelError
+from certify.zoo import build
+from diacritic.measure.gates import (
+    Gate,
+    at_use,
+    external,
+    full,
+    kept,
+    relaxed,
+    score_arrays,
+    sensitivity,
+    t_maze,
+    task_gate,
+    weighing,
+)
+from diacritic.measure.recorded import Classes, CohortScores, score_cohort
+from diacritic.measure.scores import scores
+from diacritic.measure.windows import Windows, derived_windows, task_windows
+from diacritic.rollout.occupancy import watch
+from diacritic.tasks.franka.tasks import make_task
+
+# both classes at step 0, gap, side decided, gap, slot decided
+SIDE, SLOT = np.array([0, 0, 1, 1] * 4), np.array([0, 1, 0, 1] * 4)
+BOTH, NONE = 2 * SIDE + SLOT, 0 * SIDE
+SYMBOLS = np.stack([BOTH, *(np.full(16, 10 + t) for t in range(1, 7))])
+CHOICES = np.stack([NONE, NONE, NONE, 1 + SIDE, NONE, NONE, 3 + SLOT])
+WINDOWS = Windows({"gap1": (1, 2), "gap2": (4, 5)}, {"side": 3, "slot": 6}, (6,))
+CODES = {
+    "perfect": np.stack([BOTH, BOTH, BOTH, BOTH, SLOT, SLOT, SLOT]),
+    "collapsed": np.zeros((7, 16), int),
+    "late": np.stack([BOTH, NONE, NONE, BOTH, SLOT, SLOT, SLOT]),
+    "no side": np.stack([SLOT] * 7),
+    "forgets the slot": np.stack([BOTH, BOTH, BOTH, BOTH, NONE, NONE, NONE]),
+    "sleeps once": np.stack([BOTH, BOTH, BOTH, BOTH, NONE, SLOT, SLOT]),
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> CohortScores:
+    return score_cohort(np.stack(list(CODES.values())), Classes.of(SYMBOLS, CHOICES))
+
+
+def passing(gate: Gate, found: CohortScores) -> set[str]:
+    return {name for name, good in zip(CODES, gate.passes(found.sufficiency, found.instantaneous), strict=True) if good}
+
+
+def test_each_gate_fails_on_what_it_looks_at(found: CohortScores) -> None:
+    assert passing(full(WINDOWS), found) == {"perfect"}
+    assert passing(relaxed(WINDOWS), found) == {"perfect", "late", "no side"}
+    assert passing(at_use(WINDOWS, "side"), found) == {"perfect", "late", "forgets the slot", "sleeps once"}
+    assert passing(at_use(WINDOWS, "slot"), found) == {"perfect", "late", "no side", "sleeps once"}
+    assert passing(kept(WINDOWS, "gap2"), found) == {"perfect", "late", "no side"}
+    assert passing(weighing(replace(WINDOWS, memory={"gap1": (1, 2)})), found) == {
+        "perfect",
+        "forgets the slot",
+        "sleeps once",
+    }
+
+
+def test_a_judgement_names_what_failed(found: CohortScores) -> None:
+    late = list(CODES).index("late")
+    verdict = full(WINDOWS).judge(found.sufficiency[late], found.instantaneous[late])
+    assert not verdict.passed
+    assert verdict.failures == ("gap1: score 0.000",)
+    assert verdict.parts == pytest.approx({"gap1": 0, "gap2": 1, "side decision": 1, "slot decision": 1})
+    assert verdict.least == 0
+
+
+def test_the_external_gate_asks_for_success_and_the_t_maze_for_the_right_action(found: CohortScores) -> None:
+    perfect = found.sufficiency[0], found.instantaneous[0]
+    assert external(WINDOWS).judge(*perfect, success=0.99).passed
+    assert external(WINDOWS).judge(*perfect, success=0.98).failures == ("success 0.980",)
+    wrong = [0.0] * 6 + [0.25]
+    assert t_maze(WINDOWS).judge(*perfect, error=[0.0] * 7).passed
+    assert t_maze(WINDOWS).judge(*perfect, error=wrong).failures == ("step 7: wrong action with probability 0.25",)
+    collapsed = found.sufficiency[1], found.instantaneous[1]
+    assert not external(WINDOWS).judge(*collapsed, success=1.0).passed
+    assert len(t_maze(WINDOWS).judge(*collapsed, error=[0.0] * 7).failures) == 2
+    for gate, missing in ((external(WINDOWS), "closed-loop success"), (t_maze(WINDOWS), "wrong action")):
+        with pytest.raises(ModelError, match=missing):
+            gate.judge(*perfect)
+        with pytest.raises(ModelError, match="judge the runs one by one"):
+            gate.passes(*perfect)
+
+
+scored = st.lists(st.sampled_from([0.0, 0.5, 0.85, 0.9, 0.92, 0.96, 0.9995, 1.0, float("nan")]), min_size=4, max_size=4)
+
+
+@given(st.lists(st.tuples(scored, scored), min_size=1, max_size=6), st.booleans())
+def test_passes_and_sensitivity_are_those_of_the_definition(
+    runs: list[tuple[list[float], list[float]]], averaged: bool
+) -> None:
+    gate = Gate.of("some", {"early": (0, 1), "late": (2,)}, {"use": 3}, averaged=averaged)
+
+    def least(run: tuple[list[float], list[float]]) -> float:
+        parts = [[run[0][0], run[0][1]], [run[0][2]], [run[1][3]]]
+        known = [[v for v in part if v == v] for part in parts]
+        return min((sum(p) / len(p) if averaged else min(p) for p in known if p), default=1.0)
+
+    expected = [least(run) for run in runs]
+    memory, now = (np.array(rows) for rows in zip(*runs, strict=True))
+    assert gate.least(memory, now) == pytest.approx(expected)
+    assert gate.passes(memory, now).tolist() == [value > 0.9 for value in expected]
+    report = sensitivity(gate, memory, now)
+    assert report.passes == {limit: sum(value > limit for value in expected) for limit in (0.8, 0.9, 0.95)}
+    assert report.perfect == sum(value > 0.999 for value in expected)
+    assert report.best_failing == max((value for value in expected if value <= 0.9), default=None)
+    assert report.to_dict()["passes"]["0.8"] == report.passes[0.8]
+
+
+def test_scores_without_proof_count_as_none() -> None:
+    model = build("gap")
+    found = scores(watch(random_machine(model, 2, 0), model))
+    memory, now = score_arrays(found)
+    needed = [s.requirement is not None and s.requirement > 1e-9 for s in found]
+    assert (~np.isnan(memory)).tolist() == needed
+    assert (~np.isnan(now)).tolist() == [s.decision > 1e-9 for s in found]
+    unproved = score_arrays([replace(found[0], requirement=None, sufficiency=None)])[0]
+    assert unproved.tolist() == [0]
+    windows = derived_windows([s.requirement for s in found], [s.decision for s in found])
+    assert not full(windows).passes(memory, now)
+
+
+@pytest.mark.parametrize(
+    ("name", "gate", "parts"),
+    [
+        ("two-cues", "full", {"gap1", "gap2", "side decision", "slot decision"}),
+        ("readout-3", "full", {"gap1", "gap2", "side decision", "slot decision"}),
+        ("hidden-mass", "slot at use", {"slot decision"}),
+        ("weighing", "weighing", {"gap1", "side decision"}),
+    ],
+)
+def test_every_task_has_its_gate(name: str, gate: str, parts: set[str]) -> None:
+    task = make_task(name)
+    scores_: NDArray[np.float64] = np.ones(task.horizon)
+    judged = task_gate(task).judge(scores_, scores_)
+    assert judged.gate == gate
+    assert judged.parts.keys() == parts
+    assert judged.passed
+
+
+def test_gates_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ModelError, match="relaxed gate: the task has no second gap"):
+        relaxed(task_windows(make_task("weighing")))
+    with pytest.raises(ModelError, match="full gate: the window 'gap' has no steps"):
+        Gate.of("full", {"gap": ()}, {})
+    with pytest.raises(ModelError, match="the window 'gap' leaves the 3 steps"):
+        Gate.of("full", {"gap": (3,)}, {}).least(np.ones(3), np.ones(3))
+    with pytest.raises(ModelError, match="each step needs both scores"):
+        Gate.of("full", {"gap": (0,)}, {}).least(np.ones(3), np.ones(4))
+    with pytest.raises(ModelError, match="'up' is unknown; there are side, slot"):
+        at_use(WINDOWS, "up")
+    with pytest.raises(ModelError, match="'gap3' is unknown; there are gap1, gap2"):
+        kept(WINDOWS, "gap3")

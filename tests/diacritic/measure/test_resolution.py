@@ -1,0 +1,69 @@
+"""The sweep tells position in the code from fragmentation of the estimate."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from counting_twin import literal_corrected, literal_entropy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certify.errors import ModelError
+from diacritic.measure.resolution import permuted, resolution_sweep
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30), st.integers(0, 99))
+def test_a_permutation_keeps_the_codes_of_every_symbol(rows: list[tuple[int, int]], seed: int) -> None:
+    code, symbol = (np.array(column) for column in zip(*rows, strict=True))
+    drawn = permuted(code, symbol, np.random.default_rng(seed))
+    assert Counter(zip(drawn.tolist(), symbol.tolist(), strict=True)) == Counter(rows)
+
+
+def test_all_permutations_are_drawn_alike() -> None:
+    random = np.random.default_rng(0)
+    drawn = Counter(tuple(permuted(np.arange(3), np.zeros(3, int), random).tolist()) for _ in range(1200))
+    assert len(drawn) == 6
+    assert min(drawn.values()) > 140
+
+
+@given(st.integers(0, 99))
+def test_rates_are_the_literal_ones_given_symbol_and_grid_cell(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    codes, symbols = random.integers(0, 3, (2, 2, 12))
+    place = random.uniform(-0.05, 0.05, (2, 12, 3))
+    found = resolution_sweep(codes, symbols, place, (0, 1), (0.05,), permutations=2)
+    assert [level.metres for level in found] == [None, 0.05]
+    cells = [
+        [(o, *(int(np.floor(x / 0.05)) for x in xyz)) for o, xyz in zip(seen.tolist(), at.tolist(), strict=True)]
+        for seen, at in zip(symbols, place, strict=True)
+    ]
+    for level, given_rows in zip(found, (symbols.tolist(), cells), strict=True):
+        pairs = [(code.tolist(), row) for code, row in zip(codes, given_rows, strict=True)]
+        assert level.rate == pytest.approx(np.mean([literal_entropy(*pair) for pair in pairs]), abs=1e-12)
+        assert level.corrected == pytest.approx(np.mean([literal_corrected(*pair) for pair in pairs]), abs=1e-12)
+        assert level.occupied == np.mean([len(set(row)) for row in given_rows])
+
+
+def test_the_null_follows_fragmentation_and_not_position() -> None:
+    random = np.random.default_rng(1)
+    place = random.uniform(-0.02, 0.02, (1, 400, 3))
+    symbols = np.zeros((1, 400), int)
+    blind = random.integers(0, 4, (1, 400))
+    aware = (place[..., 0] > 0).astype(int)
+    for codes, position in ((blind, 0.0), (aware, 1.0)):
+        alone, *_, fine = resolution_sweep(codes, symbols, place, (0,), (0.10, 0.02, 0.01))
+        assert alone.excess == pytest.approx(0, abs=1e-12)  # the null keeps the rate given the symbol
+        assert fine.null < alone.rate - 0.05
+        assert fine.excess == pytest.approx(position * fine.null, abs=0.06)
+
+
+def test_bad_input_is_named() -> None:
+    codes, place = np.zeros((2, 4), int), np.random.default_rng(0).normal(size=(2, 4, 3))
+    with pytest.raises(ModelError, match=r"positions: shape .* expected"):
+        resolution_sweep(codes, codes, place[:, :3], (0,))
+    with pytest.raises(ModelError, match="positions: they never vary"):
+        resolution_sweep(codes, codes, np.ones((2, 4, 3)), (0,))
+    with pytest.raises(ModelError, match="steps: expected some of the steps 0…1"):
+        resolution_sweep(codes, codes, place, ())
+    with pytest.raises(ModelError, match="grids: a cell size must be positive"):
+        resolution_sweep(codes, codes, place, (0,), (0.0,))
