@@ -6,12 +6,21 @@ from collections.abc import Sequence
 import tyro
 
 from certify.errors import ModelError
+from diacritic.commands.measure import Measure
+from diacritic.commands.probe import Probe
 from diacritic.commands.record import Record
 from diacritic.commands.rollout import Rollout
 from diacritic.commands.train import Train
 from diacritic.commands.video import Video
 
-COMMANDS = {"record": Record, "train": Train, "rollout": Rollout, "video": Video}
+COMMANDS = {
+    "record": Record,
+    "probe": Probe,
+    "train": Train,
+    "measure": Measure,
+    "rollout": Rollout,
+    "video": Video,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -93,7 +93,8 @@ class Train:
         judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
         begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
         cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
-        facts = self._facts(cohort, model, requirement) if machine else [{} for _ in plan.runs]
+        known = {"task": model.name, "model_sha256": model.digest}
+        facts = self._facts(cohort, model, requirement) if machine else [known for _ in plan.runs]
         paths = save_runs(cohort, self.out, facts)
         self._show(model, facts, paths, time.perf_counter() - begun, device)
         return 0
@@ -148,7 +149,7 @@ class Train:
         for head in ("seed", "sufficient", "success", "peak rate", "required", "surplus", "run"):
             table.add_column(head, justify="right" if head != "run" else "left")
         for seed, (fact, path) in enumerate(zip(facts, paths, strict=True)):
-            if not fact:
+            if "sufficient" not in fact:
                 table.add_row(str(seed), "—", "—", "—", "—", "—", str(path))
                 continue
             need = [bits or 0.0 for bits in fact["requirement"]]

@@ -1,0 +1,138 @@
+"""`diacritic measure`: the verdict on saved runs, with every control, as a report, JSON and a figure beside each."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from certify.errors import ModelError
+from certify.progress import working
+from diacritic.commands.parameters import remedies
+from diacritic.commands.train import is_recording, load_task
+
+if TYPE_CHECKING:
+    from certify import Model
+    from diacritic.measure.verdict import Verdict
+
+Judged = list[tuple[Path, "Verdict"]]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Judge runs that `diacritic train` saved: sufficient? surplus? carried by the code alone?"""
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folders of runs, or a folder that holds them."""
+    task: str | None = None
+    """What the runs learned, where they do not say it themselves: the path of a recording or of a model file, or a zoo
+    task with its parameters in one word ("memory-chain bits=2 delay=30"). A recording that the runs have not seen is
+    judged in full."""
+    episodes: int = 128
+    """Closed-loop episodes of a recorded task, for body memory and own occupancy; 0 leaves them out."""
+    interventions: int = 16
+    """Closed-loop episodes of each intervention on a recorded task; 0 leaves them out."""
+    seed: int = 0
+    """Seed of the closed-loop episodes."""
+    threads: int = 0
+    """Threads that simulate; 0 for one a core."""
+    figure: bool = True
+    """Draw staircase.png beside each run."""
+
+    def run(self) -> int:
+        if not self.runs:
+            raise ModelError("measure", "give the folder of at least one run")
+        if min(self.episodes, self.interventions) < 0 or 0 < self.episodes < 16:
+            raise ModelError("measure", "--episodes is 0 or at least 16, and --interventions is not negative")
+        with remedies():
+            from diacritic.measure.report import show, summary
+            from diacritic.rollout.stored import find_runs
+
+            paths = find_runs(self.runs)
+            recorded, symbolic = _sorted(paths)
+            everything: list[Verdict] = []
+            for judged in (*self._symbolic(symbolic), *self._recorded(recorded)):
+                judged.sort(key=lambda pair: pair[1].subject.seed)
+                self._keep(judged)
+                everything += [verdict for _, verdict in judged]
+            for verdict in everything:
+                show(verdict)
+            if len(everything) > 1:
+                summary(everything)
+        return 0
+
+    def _keep(self, judged: Judged) -> None:
+        """JSON and picture of every run; other seeds of its learner stand behind it in the picture."""
+        for path, verdict in judged:
+            verdict.save(path)
+            if self.figure:
+                from diacritic.measure.figure import FILE, draw
+
+                alike = [other for _, other in judged if other.subject.learner == verdict.subject.learner]
+                draw(verdict, path / FILE, [other for other in alike if other is not verdict])
+
+    def _symbolic(self, paths: Mapping[Path, Mapping[str, Any]]) -> Iterator[Judged]:
+        """Runs on symbolic tasks, those of one task and learner together."""
+        from diacritic.measure.scores import Requirement
+        from diacritic.measure.symbolic_run import examine_symbolic
+        from diacritic.measure.verdict import Subject
+        from diacritic.training.runs import load_run
+
+        known: dict[str, tuple[Model, Requirement]] = {}
+        groups: dict[tuple[str, str], Judged] = {}
+        for path, manifest in paths.items():
+            name = self._name(path, manifest)
+            if name not in known:
+                model = load_task(*_words(name))
+                with working(f"certifying {model.name}"):
+                    known[name] = model, Requirement.of(model)
+            model, requirement = known[name]
+            if manifest.get("model_sha256", model.digest) != model.digest:
+                raise ModelError(str(path), f"learned another model than {name!r}; give the right one with --task")
+            manifest, shape, architecture, weights = load_run(path)
+            learner, seed = str(manifest["learner"]), int(manifest["run"]["seed"])
+            subject = Subject(path.name, model.name or name, learner, seed, "codes on every history, exact weights")
+            with working(f"examining {path.name}"):
+                found = examine_symbolic(subject, model, shape, architecture, weights, requirement)
+            groups.setdefault((name, learner), []).append((path, found))
+        yield from groups.values()
+
+    def _recorded(self, paths: list[Path]) -> Iterator[Judged]:
+        """Runs on recordings, those that can play together together."""
+        if not paths:
+            return
+        if self.task is None or not is_recording(self.task):
+            raise ModelError(str(paths[0]), "learned from a recording; give its path with --task")
+        from diacritic.demos.storage import load
+        from diacritic.measure.recorded_run import Effort, examine_recorded
+        from diacritic.rollout.stored import groups
+
+        demos = load(self.task)
+        effort = Effort(self.episodes, self.interventions, self.seed, self.threads)
+        for group in groups(paths):
+            with working(f"examining {len(group.runs)} runs of {group.task.name}"):
+                found = examine_recorded(group, demos, effort)
+            yield [(run.path, verdict) for run, verdict in zip(group.runs, found, strict=True)]
+
+    def _name(self, path: Path, manifest: Mapping[str, Any]) -> str:
+        name = self.task or manifest.get("task")
+        if name is None:
+            raise ModelError(str(path), "does not say what it learned; give the task with --task")
+        return str(name)
+
+
+def _words(name: str) -> tuple[str, tuple[str, ...]]:
+    if name.endswith((".json", ".npz")):
+        return name, ()
+    first, *rest = name.split()
+    return first, tuple(rest)
+
+
+def _sorted(paths: list[Path]) -> tuple[list[Path], dict[Path, dict[str, Any]]]:
+    """Runs on recordings, and the manifests of those on symbolic tasks."""
+    from diacritic.training.runs import load_run
+
+    manifests = {path: load_run(path)[0] for path in paths}
+    recorded = [path for path, manifest in manifests.items() if "task_version" in manifest]
+    return recorded, {path: manifest for path, manifest in manifests.items() if path not in recorded}

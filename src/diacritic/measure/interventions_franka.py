@@ -1,0 +1,189 @@
+"""Attribution by intervention in closed loop: one policy in five variants, in the same episodes of a Franka task.
+
+All variants are alike until step t. There the code of every episode is swapped with that of a partner (same symbol Ō_t,
+another class), or everything but the code is, or the code is reset, or it is frozen; then each goes on alone, and
+where arm and object end up tells the decision. What the body or the observation carries stays with the episode, so a
+class that is written into the pose shows as a swap that moves nothing and a reset that erases nothing.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from certify.errors import ModelError
+from diacritic.carrier.cell import State
+from diacritic.carrier.layers import Parameters
+from diacritic.carrier.shape import Architecture
+from diacritic.demos.binner import Binner
+from diacritic.measure.gates import task_gate
+from diacritic.measure.interventions import CODE, TOLD, Attribution, Effect, Trial
+from diacritic.rollout.franka import Loop, Moment
+from diacritic.rollout.policies import Floats, Ints, Policies
+from diacritic.rollout.shared import SharedEpisodes
+from diacritic.tasks.franka import expert, scene
+from diacritic.tasks.franka.observation import SLICES
+from diacritic.tasks.franka.pixels import Cameras
+from diacritic.tasks.franka.task import Task, draw_latents
+from diacritic.training.recorded import Scale
+
+OWN, SWAP, SHUFFLE, RESET, FREEZE = range(5)
+VARIANTS = 5
+EPISODES = 16
+_LEGIBLE = 2  # steps into the grasp at which the side pose is reached
+
+
+def attribute_franka(
+    task: Task,
+    parameters: Parameters,
+    architecture: Architecture,
+    scale: Scale,
+    binner: Binner,
+    episodes: int = EPISODES,
+    seed: int = 0,
+    threads: int = 0,
+) -> Attribution:
+    """Interfere before every decision of one run that its task's gate asks for; parameters have a leading axis of 1.
+
+    Others are shown anew before they are made, as the slot of `weighing` by the second lift.
+    """
+    if architecture.memory not in ("code", "gaussian"):
+        raise ModelError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
+    trials = []
+    for name, (decision, *_) in task_gate(task).decisions.items():
+        at = moment(task, decision)
+        player = Intervened(parameters, architecture, scale, at, seed)
+        core = SharedEpisodes(task, VARIANTS, episodes, seed, threads)
+        hidden = draw_latents(task, episodes, np.random.default_rng(seed))
+        player.classes = task.choices(hidden)[name]
+        cameras = Cameras(core) if player.pixels else None
+        try:
+            moments = list(Loop(core, player, hidden, binner, cameras=cameras))
+        finally:
+            if cameras is not None:
+                cameras.close()
+        chosen = decisions(core, moments)[name].reshape(VARIANTS, episodes)
+        trials.append(_judged(name, at, decision, chosen, player.partner))
+    return Attribution(tuple(trials))
+
+
+def moment(task: Task, decision: int) -> int:
+    """After which step to interfere: midway in the gap before the decision, but not before the last display."""
+    waiting = [steps for steps in task.windows.values() if steps.stop <= decision]
+    middle = (waiting[-1].start + waiting[-1].stop - 1) // 2 if waiting else decision - 1
+    lit = [t for t in range(decision) if task.steps[t].probe is not None]
+    return max([middle, *lit[-1:]])
+
+
+class Intervened(Policies):
+    """One run as five policies that differ after step `at`."""
+
+    def __init__(
+        self, parameters: Parameters, architecture: Architecture, scale: Scale, at: int, seed: int = 0
+    ) -> None:
+        many = {name: value.expand(VARIANTS, *value.shape[1:]) for name, value in parameters.items()}
+        super().__init__(many, architecture, scale)
+        self.at, self.classes = at, np.zeros(0, np.int64)
+        self.partner: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._rng = np.random.default_rng(seed)
+        self._t = -1
+        self._held: State | None = None
+
+    def begin(self, episodes: int) -> None:
+        super().begin(episodes)
+        self._t, self._held = -1, None
+        self._none: State = self._state
+
+    def step(
+        self,
+        seen: Floats,
+        previous: Floats | None,
+        symbols: Ints | None = None,
+        frames: NDArray[np.uint8] | None = None,
+    ) -> tuple[Ints, Floats]:
+        found = super().step(seen, previous, symbols, frames)
+        self._t += 1
+        if self._t == self.at:
+            if symbols is None:
+                raise ModelError("binner", "partners share a symbol Ō_t; give the binner of the recording")
+            self.partner = partners(symbols[OWN], self.classes, self._rng)
+            self._interfere()
+        if self._held is not None:
+            self._put(FREEZE, self._held, CODE)
+        return found
+
+    def _interfere(self) -> None:
+        """Exchange rows of the state; all variants are still alike here."""
+        other = torch.from_numpy(self.partner)
+        every = tuple(field.name for field in fields(State))
+        self._held = _map(self._state, lambda value: value[OWN])
+        theirs = _map(self._held, lambda value: value[other])
+        self._put(SWAP, theirs, CODE)
+        self._put(SHUFFLE, theirs, tuple(name for name in every if name not in CODE))
+        self._put(RESET, _map(self._none, lambda value: value[RESET]), CODE)
+
+    def _put(self, variant: int, rows: State, names: tuple[str, ...]) -> None:
+        changed = {}
+        for name in names:
+            old, new = getattr(self._state, name), getattr(rows, name)
+            if old is not None and new is not None:
+                changed[name] = old.clone()
+                changed[name][variant] = new
+        self._state = replace(self._state, **changed)
+
+
+def partners(symbols: Ints, classes: Ints, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each episode another one with the same symbol and another class; itself where there is none."""
+    found = np.arange(len(symbols))
+    for episode in range(len(symbols)):
+        fitting = np.flatnonzero((symbols == symbols[episode]) & (classes != classes[episode]))
+        if len(fitting):
+            found[episode] = rng.choice(fitting)
+    return found
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Which side and slot every row took."""
+
+    side: NDArray[np.int64]
+    slot: NDArray[np.int64]
+
+    def __getitem__(self, name: str) -> NDArray[np.int64]:
+        return getattr(self, name)
+
+
+def decisions(core: SharedEpisodes, moments: list[Moment]) -> _Chosen:
+    """The side pose that the tool came nearest to, and the slot that the object did."""
+    tool = moments[core.task.phase_steps("grasp")[0] + _LEGIBLE].seen[..., SLICES["tool position"]][..., :2]
+    sides = expert.side_positions(core.task, core.place)
+    side = np.linalg.norm(sides - tool.reshape(-1, 1, 2), axis=2).argmin(1)
+    slots = scene.slot_positions(core.task.slots)
+    slot = np.linalg.norm(core.object.position[:, None, :2] - slots, axis=2).argmin(1)
+    return _Chosen(side, slot)
+
+
+def _judged(name: str, at: int, decision: int, chosen: Ints, partner: NDArray[np.int64]) -> Trial:
+    """Effects over the episodes that have a partner from which the unchanged policy tells them apart."""
+    own = chosen[OWN]
+    told = own != own[partner]
+    paired = int((partner != np.arange(len(partner))).sum())
+    share = float(told.sum() / paired) if paired else 0.0
+    if not share > TOLD:
+        return Trial(name, at, decision, paired, False, share)
+
+    def effect(variant: int) -> Effect:
+        now = chosen[variant]
+        return Effect(float((now == own[partner])[told].mean()), float((now == own)[told].mean()))
+
+    reset = chosen[RESET]
+    kept, crossed = reset == own, (reset == own[partner]) & (reset[partner] == own)
+    erased = Effect(float(crossed[told].mean()), float((kept & kept[partner])[told].mean()))
+    return Trial(name, at, decision, paired, False, share, effect(SWAP), effect(SHUFFLE), erased, effect(FREEZE))
+
+
+def _map(state: State, change: Any) -> State:
+    held = {field.name: getattr(state, field.name) for field in fields(state)}
+    return replace(state, **{name: change(value) for name, value in held.items() if value is not None})

@@ -1,0 +1,76 @@
+"""A verdict on the screen: coloured in a terminal, the same words as plain text elsewhere."""
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from diacritic.measure.verdict import QUESTIONS, Control, Verdict
+
+_GOOD = {"sufficient": "yes", "surplus": "no", "sole": "yes"}
+_PARTS = ("sufficiency", "rate", "attribution")
+
+
+def show(verdict: Verdict, console: Console | None = None) -> None:
+    """One report."""
+    console = console or wide_console()
+    subject = verdict.subject
+    console.print(Text(f"{subject.task} · {subject.learner} · seed {subject.seed}", style="bold"))
+    console.print(Text(f"run {subject.run}; {subject.occupancy}", style="dim"))
+    answers = _grid()
+    for name, question in QUESTIONS.items():
+        found = getattr(verdict, name)
+        answers.add_row(Text(question), _coloured(found.answer, _mood(name, found.answer)), Text(found.because))
+    console.print(answers)
+    console.print(Text("Controls", style="bold"))
+    console.print(_controls(verdict.controls))
+    console.print(Text.assemble(("Impression: ", "bold"), verdict.impression))
+    console.print()
+
+
+def summary(verdicts: Sequence[Verdict], console: Console | None = None) -> None:
+    """One line a run, and how many are sufficient."""
+    console = console or wide_console()
+    table = Table(box=None)
+    for head in ("run", "learner", "seed", "sufficient", "surplus", "code alone"):
+        table.add_column(head, justify="right" if head == "seed" else "left")
+    for verdict in verdicts:
+        answers = [_coloured(found := getattr(verdict, name).answer, _mood(name, found)) for name in QUESTIONS]
+        table.add_row(verdict.subject.run, verdict.subject.learner, str(verdict.subject.seed), *answers)
+    console.print(table)
+    passed = sum(verdict.sufficient.answer == "yes" for verdict in verdicts)
+    attributed = sum(verdict.sufficient.answer == verdict.sole.answer == "yes" for verdict in verdicts)
+    console.print(f"{passed}/{len(verdicts)} sufficient; {attributed} of them carried by the code alone")
+
+
+def wide_console() -> Console:
+    """Lines are not broken where the output is no terminal."""
+    return Console(width=None if sys.stdout.isatty() else 400)
+
+
+def _controls(controls: Sequence[Control]) -> Table:
+    table = _grid()
+    for part in _PARTS:
+        for control in (control for control in controls if control.part == part):
+            word, style = {True: ("passed", "green"), False: ("FAILED", "bold red"), None: ("—", "dim")}[control.passed]
+            table.add_row(Text(control.name), _coloured(word, style), Text(control.text))
+    return table
+
+
+def _grid() -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 2))
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    return table
+
+
+def _mood(question: str, answer: str) -> str:
+    if answer == "not assessed":
+        return "yellow"
+    return "bold green" if answer == _GOOD[question] else "bold red" if question != "surplus" else "bold yellow"
+
+
+def _coloured(word: str, style: str) -> Text:
+    return Text(word, style=style)

@@ -1,0 +1,139 @@
+"""In closed loop: the expert's copy is carried by its code; a class that is written into the pose is found there."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from expert_carrier import expert_carrier, odd_scale, short_task
+
+from certify.errors import ModelError
+from diacritic.carrier.shape import Architecture
+from diacritic.demos.binner import Binner
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.measure import interventions_franka
+from diacritic.measure.body import body_memory, pending
+from diacritic.measure.interventions import Attribution
+from diacritic.measure.interventions_franka import OWN, Intervened, attribute_franka, moment, partners
+from diacritic.measure.own_play import own_play
+from diacritic.rollout.policies import Floats, Ints, Policies
+from diacritic.tasks.franka.batch import FrankaBatch
+from diacritic.tasks.franka.episodes import expert_episodes
+from diacritic.tasks.franka.tasks import make_task
+
+Copy = tuple[dict[str, torch.Tensor], Architecture]
+TASK, SCALE, EPISODES = short_task(), odd_scale(), 8
+PLACE = TASK.decisions["slot"]
+WRITE, OFFSET = PLACE - 2, 0.03  # the pose of the second gap is decided on one step before it, metres
+
+
+@pytest.fixture(scope="module")
+def binner() -> Binner:
+    return record(FrankaRecorder(TASK, threads=1), 64, seed=1)[1]
+
+
+@pytest.fixture(scope="module")
+def copy() -> Copy:
+    weights, architecture = expert_carrier(TASK, SCALE)
+    return {name: value[None] for name, value in weights.items()}, architecture
+
+
+@pytest.fixture(scope="module")
+def placing() -> np.ndarray:
+    """The expert's actions for either slot, [T, 2, 4]."""
+    latents = {"theta": np.array([0, 2]), "hover": np.array([0, 0])}
+    return expert_episodes(FrankaBatch(TASK, 2, threads=1), latents).actions
+
+
+def wrote(t: int, codes: Ints, actions: Floats) -> Floats:
+    """One step before the second gap the arm leans to one side or the other, by the slot that the code holds."""
+    if t == WRITE:
+        actions = actions.copy()
+        actions[..., 1] += OFFSET * np.where(codes % 4 // 2, 0.5, -0.5)
+    return actions
+
+
+def test_the_copy_of_the_expert_is_carried_by_its_code(copy: Copy, binner: Binner) -> None:
+    found = attribute_franka(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    assert found.passed is True
+    assert [(trial.name, trial.decision) for trial in found.trials] == list(TASK.decisions.items())
+    for trial in found.trials:
+        assert (trial.pairs, trial.decided, trial.exact) == (EPISODES, 1.0, False)
+        assert trial.swap is not None
+        assert trial.reset is not None
+        assert (trial.swap.partner, trial.reset.own) == (1.0, 0.0)
+
+
+def test_a_class_in_the_pose_defies_swap_and_reset(
+    copy: Copy, binner: Binner, placing: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The policy leans while its code knows the slot, and at the place decision reads its own pose instead."""
+
+    class PoseReader(Intervened):
+        lean: np.ndarray
+
+        def step(self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Any = None) -> Any:
+            codes, actions = super().step(seen, previous, symbols, frames)
+            actions = wrote(self._t, codes, actions)
+            if self._t == PLACE:
+                self.lean = (seen[..., 1] > np.median(seen[OWN, :, 1])).astype(int)
+            return codes, placing[self._t][self.lean] if self._t >= PLACE else actions
+
+    monkeypatch.setattr(interventions_franka, "Intervened", PoseReader)
+    found: Attribution = attribute_franka(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    side, slot = found.trials
+    assert side.failures == ()
+    assert slot.swap is not None
+    assert slot.reset is not None
+    assert (slot.decided, slot.swap.own, slot.reset.own) == (1.0, 1.0, 1.0)
+    assert found.failures == (
+        "slot: swapped codes swap 0% of the decisions",
+        "slot: 100% of the pairs are still told apart without a code",
+    )
+
+
+def test_the_body_probe_finds_a_leaning_arm_and_clears_a_straight_one(copy: Copy, binner: Binner) -> None:
+    class Leaning(Policies):
+        t = -1
+
+        def step(self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Any = None) -> Any:
+            codes, actions = super().step(seen, previous, symbols, frames)
+            self.t += 1
+            return codes, wrote(self.t, codes, actions)
+
+    verdicts = {}
+    for kind in (Policies, Leaning):
+        played = own_play(TASK, kind(*copy, SCALE), binner, EPISODES, seed=2, threads=1)
+        assert played.positions.shape == (1, TASK.horizon, EPISODES, 3)
+        assert played.symbols.shape == played.codes.shape == (1, TASK.horizon, EPISODES)
+        for window, names in pending(TASK).items():
+            for name in names:
+                found = body_memory(played.positions[0], played.choices[name], TASK.windows[window], name, window)
+                verdicts[kind.__name__, name, window] = found
+        if kind is Policies:
+            assert played.success.all()
+    assert [key for key, found in verdicts.items() if found.found] == [("Leaning", "slot", "gap2")]
+    assert verdicts["Leaning", "slot", "gap2"].worst.centimetres == pytest.approx(100 * OFFSET, abs=0.5)
+
+
+def test_the_moment_is_in_the_gap_and_after_the_last_display() -> None:
+    task = make_task("two-cues", gap=6)
+    assert moment(task, task.decisions["slot"]) in task.windows["gap2"]
+    late = make_task("hidden-mass")
+    lit = [t for t in range(late.decisions["slot"]) if late.steps[t].probe is not None]
+    assert moment(late, late.decisions["slot"]) >= lit[-1]
+
+
+def test_partners_share_a_symbol_and_differ_in_class() -> None:
+    symbols, classes = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 0, 1])
+    assert partners(symbols, classes, np.random.default_rng(0)).tolist() == [1, 0, 2, 3, 4]
+
+
+def test_what_cannot_be_intervened_on_is_refused(copy: Copy, binner: Binner) -> None:
+    with pytest.raises(ModelError, match="'gru' has no code to intervene on"):
+        attribute_franka(TASK, copy[0], Architecture(memory="gru"), SCALE, binner)
+    player = Intervened(*copy, SCALE, at=0)
+    player.begin(1)
+    with pytest.raises(ModelError, match="binner: partners share a symbol"):
+        player.step(np.zeros((5, 1, 27), np.float32), None)

@@ -1,0 +1,62 @@
+"""Runs on recordings are judged on what they did not learn from; a readout's gate gives way to behaviour."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from expert_carrier import short_task
+from measure_twin import store_run
+
+from diacritic.carrier import path
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.demos.storage import Demos
+from diacritic.measure import recorded_run
+from diacritic.measure.recorded_run import Effort, examine_recorded, held_out
+from diacritic.rollout.stored import groups
+
+NOTHING_PLAYED = Effort(episodes=0, interventions=0)
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The carrier by hand is wide and slow."""
+    monkeypatch.setattr(recorded_run, "PAIRS", 48)
+
+
+@pytest.fixture(scope="module")
+def demos() -> Demos:
+    return record(FrankaRecorder(short_task(), threads=1), 48, seed=4)[0]
+
+
+def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_path: Path) -> None:
+    (group,) = groups([store_run(tmp_path / "run", demos, 16)])
+    kept, first = held_out(group.runs[0], demos)
+    assert (kept.episodes, first) == (32, 16)
+    fresh = demos.take(slice(0, 24))  # another digest
+    kept, first = held_out(group.runs[0], fresh)
+    assert (kept.episodes, first) == (24, 0)
+    leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as they must be\nmore"}}}
+    (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED)
+    assert found.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
+    assert found.sufficient.answer == "yes"
+    assert found.sole.answer == "no"
+    assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as they must be"
+
+
+def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> None:
+    """A continuous path that adds nothing: the same actions, another verdict on what carries them."""
+    (group,) = groups([store_run(tmp_path / "run", demos, 16)])
+    run = group.runs[0]
+    bypass = replace(run, architecture=replace(run.architecture, path="bypass"), weights=_bypassed(run.weights))
+    (found,) = examine_recorded(replace(group, runs=(bypass,)), demos, NOTHING_PLAYED)
+    assert found.sufficient.because == "passes the behavioural gate; least score 1.000"
+    assert found.surplus.because == "the code is not all that persists; a rate of it is refused"
+    assert found.sole.because == "construction: a continuous state persists beside the code"
+
+
+def _bypassed(weights: dict) -> dict:
+    """A continuous path whose weights are all zero."""
+    d, width = weights["codebook"].shape[1], weights["residual.out.weight"].shape[0]
+    empty = {name: weights["codebook"].new_zeros(weight.shape) for name, weight in path.weights(width, d).items()}
+    return {**weights, **empty}

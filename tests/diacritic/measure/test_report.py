@@ -1,0 +1,47 @@
+"""The report says everything in plain words; colour is added only where there is a terminal."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from diacritic.measure.gates import Judgement
+from diacritic.measure.report import show, summary
+from diacritic.measure.verdict import Control, Profile, Subject, Verdict, judge
+
+
+def verdict(passed: bool) -> Verdict:
+    judgement = Judgement("full", passed, 1.0, {}, () if passed else ("gap1: score [0.2]",))
+    controls = [
+        Control("attribution", "code swap", passed, "0% of them"),
+        Control("sufficiency", "threshold", True, "the same verdict"),
+        Control("rate", "interval", None, "2.00 bit"),
+    ]
+    return judge(
+        Subject("0123", "gap", "plain", 0, "exact"), judgement, Profile([1.0], [1.0], [1.0], {"all": [0]}), controls
+    )
+
+
+def test_a_report_in_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+    show(verdict(False))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[:2] == ["gap · plain · seed 0", "run 0123; exact"]
+    assert (
+        " ".join(lines[2].split()) == "Sufficient? no fails the full gate: gap1: score [0.2]"
+    )  # brackets are no markup
+    order = [line.split()[0] for line in lines[6:9]]
+    assert order == ["threshold", "interval", "code"]
+    assert lines[8].split()[2] == "FAILED"
+    assert lines[9].startswith("Impression: The code does not suffice")
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_terminal_shows_colour() -> None:
+    screen = io.StringIO()
+    show(verdict(True), Console(file=screen, force_terminal=True, width=100))
+    assert "\x1b[" in screen.getvalue()
+
+
+def test_the_summary_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    summary([verdict(True), verdict(False)])
+    assert capsys.readouterr().out.endswith("1/2 sufficient; 1 of them carried by the code alone\n")

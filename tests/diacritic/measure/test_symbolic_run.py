@@ -1,0 +1,103 @@
+"""Runs on symbolic tasks: a machine is judged exactly, and a memory beside the code refuses its rate."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from carrier_twin import TINY, lively
+
+from certify.errors import ModelError
+from certify.zoo import build
+from diacritic.carrier import cell, gru
+from diacritic.carrier.module import one_run
+from diacritic.carrier.shape import Architecture, Shape
+from diacritic.measure.scores import scores
+from diacritic.measure.symbolic_run import construction, examine_symbolic, plateaus
+from diacritic.measure.verdict import Subject, Verdict
+from diacritic.rollout.exact import closed_loop
+from diacritic.rollout.occupancy import watch
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.evaluate import machines
+from diacritic.training.learner import learner
+from diacritic.training.objectives.imitation import Imitation
+from diacritic.training.preset import preset
+from diacritic.training.symbolic import from_model
+
+MODEL = build("memory-chain", bits=1, delay=3)
+SHAPE = Shape(len(MODEL.graph.observations), len(MODEL.graph.actions), True)
+SUBJECT = Subject("0123", "memory-chain", "plain", 0, "every history")
+
+
+def random_run(architecture: Architecture) -> Verdict:
+    layers = cell.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
+    weights = one_run(lively(layers, [1], torch.float32), 0)
+    return examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
+
+
+def test_a_trained_run_is_sufficient_and_attributed() -> None:
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 250, TINY)
+    cohort = Cohort(plan, from_model(MODEL))
+    cohort.advance(250)
+    found = examine_symbolic(SUBJECT, MODEL, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
+    assert (found.sufficient.answer, found.sole.answer) == ("yes", "yes")
+    assert found.profile.required == [0.0, 0.0, 1.0, 1.0]
+    assert all(control.passed is not False for control in found.controls)
+    assert "success 1.000, exact" in [control.text for control in found.controls]
+
+
+def test_rates_are_those_of_the_machine() -> None:
+    layers = cell.weights(SHAPE, TINY) | Imitation().weights(SHAPE, TINY)
+    parameters = lively(layers, [1], torch.float32)
+    machine = machines(parameters, TINY, MODEL)[0].greedy()
+    found = examine_symbolic(SUBJECT, MODEL, SHAPE, TINY, one_run(parameters, 0))
+    assert found.profile.rate == [score.rate for score in scores(watch(machine, MODEL))]
+    success = next(control.data for control in found.controls if control.name == "closed loop")
+    assert success == closed_loop(machine, MODEL).success
+    assert found.sufficient.answer == "no"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "text"),
+    [
+        (replace(TINY, path="bypass"), "a continuous state persists beside the code"),
+        (replace(TINY, memory="gaussian"), "its memory is 'gaussian', not a code"),
+        (replace(TINY, identification=4), "a second carrier persists beside the code"),
+    ],
+)
+def test_what_persists_beside_the_code_refuses_its_rate(architecture: Architecture, text: str) -> None:
+    found = random_run(architecture)
+    assert found.surplus.because == "the code is not all that persists; a rate of it is refused"
+    assert found.sole.answer == "no"
+    assert [control.text for control in found.controls if control.name == "construction"] == [text]
+    assert any(control.name == "readout" and "no rate is claimed" in control.text for control in found.controls)
+
+
+def test_a_gru_is_judged_by_its_behaviour() -> None:
+    layers = gru.weights(SHAPE.observation, SHAPE.action, SHAPE.action, 8)
+    weights = one_run(lively(layers, [1], torch.float32), 0)
+    found = examine_symbolic(SUBJECT, MODEL, SHAPE, Architecture(memory="gru", state_size=8), weights)
+    assert found.sole.because == "construction: its memory is 'gru', not a code"
+    assert np.allclose([rate for rate in found.profile.rate if rate is not None], 0)  # there is no code
+
+
+def test_matched_side_information_reads_its_symbol() -> None:
+    architecture = replace(TINY, side="symbol")
+    shape = replace(SHAPE, symbols=SHAPE.observation)
+    layers = cell.weights(shape, architecture) | Imitation().weights(shape, architecture)
+    found = examine_symbolic(SUBJECT, MODEL, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
+    assert construction(architecture).passed is True
+    assert found.surplus.answer == "not assessed"
+
+
+def test_plateaus_are_stretches_of_one_requirement() -> None:
+    found = plateaus([0.0, 2.0, 2.0, 1.0, None, 1.0, 0.0])
+    assert found == {"steps 2–3": (1, 2), "step 4": (3,), "step 6": (5,)}
+
+
+def test_another_task_and_full_history_are_refused() -> None:
+    weights = one_run(lively(cell.weights(SHAPE, TINY), [1], torch.float32), 0)
+    with pytest.raises(ModelError, match="0123: was trained on another task than this one with"):
+        examine_symbolic(SUBJECT, build("gap"), SHAPE, TINY, weights)
+    with pytest.raises(ModelError, match="'history' keeps everything"):
+        examine_symbolic(SUBJECT, MODEL, SHAPE, Architecture(memory="history"), weights)
