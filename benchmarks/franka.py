@@ -7,7 +7,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # a neighbour in this folder has the name of a package, so the folder must not be searched
@@ -15,82 +16,62 @@ sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads belong to the physics
 
 import numpy as np  # noqa: E402
-import torch  # noqa: E402
 from mujoco import rollout  # noqa: E402
-from torch import nn  # noqa: E402
 
+from diacritic.carrier.shape import Architecture  # noqa: E402
+from diacritic.rollout.franka import closed_loop  # noqa: E402
 from diacritic.tasks.franka.batch import FrankaBatch  # noqa: E402
+from diacritic.tasks.franka.control import Arm  # noqa: E402
 from diacritic.tasks.franka.episodes import expert_episodes  # noqa: E402
 from diacritic.tasks.franka.mj import mj  # noqa: E402
 from diacritic.tasks.franka.tasks import make_task  # noqa: E402
+from diacritic.training.cohort import Plan, Run, start  # noqa: E402
+from diacritic.training.learner import learner  # noqa: E402
+from diacritic.training.preset import preset  # noqa: E402
+from diacritic.training.recorded import from_recording  # noqa: E402
 
 THREADS = os.cpu_count() or 1
-CODES, CODE_WIDTH, WIDTH = 16, 32, 128
+TASK = make_task("two-cues", gap=20)
 
 
-class StandInCarrier(nn.Module):
-    """The shape of a carrier: residual proposal, nearest code, action head; untrained."""
+@contextmanager
+def stopwatch() -> Iterator[list[float]]:
+    """Seconds of every call into the physics, of all arms."""
+    seconds: list[float] = []
+    simulate = Arm.simulate
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.see = nn.Sequential(nn.Linear(27, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU())
-        self.did = nn.Sequential(nn.Linear(4, WIDTH), nn.ReLU())
-        inputs = CODE_WIDTH + 2 * WIDTH
-        self.propose = nn.Sequential(nn.Linear(inputs, WIDTH), nn.ReLU(), nn.Linear(WIDTH, CODE_WIDTH))
-        self.act = nn.Sequential(nn.Linear(WIDTH + CODE_WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 4))
-        self.codebook = nn.Parameter(torch.randn(CODES, CODE_WIDTH))
+    def timed_simulate(self: Arm, control: np.ndarray) -> None:
+        seconds.append(timed(lambda: simulate(self, control)))
 
-    def forward(
-        self, state: torch.Tensor, seen: torch.Tensor, previous: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        features = self.see(seen)
-        proposal = state + self.propose(torch.cat([state, features, self.did(previous)], dim=1))
-        code = self.codebook[torch.cdist(proposal, self.codebook).argmin(1)]
-        return code, 0.02 * torch.tanh(self.act(torch.cat([features, code], dim=1)))
-
-
-class Stopwatch:
-    """Seconds inside the physics of one batch."""
-
-    def __init__(self, core: FrankaBatch) -> None:
-        self.seconds, self._run = 0.0, core.arm.simulate
-        core.arm.simulate = self._timed
-
-    def _timed(self, control: np.ndarray) -> None:
-        start = time.perf_counter()
-        self._run(control)
-        self.seconds += time.perf_counter() - start
+    Arm.simulate = timed_simulate
+    try:
+        yield seconds
+    finally:
+        Arm.simulate = simulate
 
 
 def recording() -> tuple[float, float]:
     """Seconds for 64 recorded episodes of two-cues at gap 20, and the share that is physics."""
-    core = FrankaBatch(make_task("two-cues", gap=20), 64, threads=THREADS)
-    watch = Stopwatch(core)
-    seconds = timed(lambda: expert_episodes(core))
-    return seconds, watch.seconds / seconds
+    core = FrankaBatch(TASK, 64, threads=THREADS)
+    with stopwatch() as physics:
+        seconds = timed(lambda: expert_episodes(core))
+    return seconds, sum(physics) / seconds
 
 
-def closed_loop() -> tuple[float, float]:
-    """Seconds for 128 episodes under a carrier, and the share that is physics."""
-    core = FrankaBatch(make_task("two-cues", gap=20), 128, threads=THREADS)
-    carrier = StandInCarrier().eval()
-    watch = Stopwatch(core)
-
-    def play() -> None:
-        seen = torch.from_numpy(core.reset())
-        state, action = torch.zeros(core.envs, CODE_WIDTH), torch.zeros(core.envs, 4)
-        while core.t < core.task.horizon:
-            state, action = carrier(state, seen, action)
-            seen = torch.from_numpy(core.step(action.numpy())[0])
-
-    with torch.inference_mode():
-        seconds = timed(play)
-    return seconds, watch.seconds / seconds
+def with_a_carrier() -> tuple[float, float]:
+    """Seconds for 128 episodes under a carrier as training starts it (K = 16), and the share that is physics."""
+    demos = expert_episodes(FrankaBatch(TASK, 16, threads=THREADS))
+    data, scale = from_recording(demos.observations, demos.actions)
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 1, Architecture(codes=16))
+    parameters = start(plan, data)
+    with stopwatch() as physics:
+        seconds = timed(lambda: closed_loop(TASK, parameters, plan.carrier, scale, 128, threads=THREADS))
+    return seconds, sum(physics) / seconds
 
 
 def against_bare_physics(macro_steps: int = 10, envs: int = 64) -> tuple[float, float]:
     """Physics steps per second of the whole environment, and of `mujoco.rollout` on the same scene and set-points."""
-    core = FrankaBatch(make_task("two-cues", gap=20), envs, threads=THREADS)
+    core = FrankaBatch(TASK, envs, threads=THREADS)
     core.reset()
     model, full = core.arm.model, int(mj.mjtState.mjSTATE_FULLPHYSICS)
     data = mj.MjData(model)
@@ -130,7 +111,7 @@ def main() -> int:
     seconds, share = recording()
     missed.append(line("64 recorded episodes, gap 20", seconds, "s", 8.0))
     missed.append(line("  share of physics", share, "", 0.8, at_least=True))
-    seconds, share = closed_loop()
+    seconds, share = with_a_carrier()
     missed.append(line("128 closed-loop episodes with a carrier", seconds, "s", 10.0))
     missed.append(line("  share of physics", share, "", 0.8, at_least=True))
     own, bare = against_bare_physics()

@@ -1,7 +1,8 @@
 """How fast cohorts train: seeds stacked, steps in parallel, against the literal loop of one seed.
 
-Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER]``. The CUDA part has the shape of two-cues at gap
-20, on a stand-in without simulator; the CPU part is the gap toy. FOLDER/training-DEVICE.json grows with every result.
+Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER] [--sizes 1,8,32,64] [--profile]``. The CUDA part
+has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy.
+FOLDER/training-DEVICE.json grows with every result; a part that fails is recorded there and the rest goes on.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +37,7 @@ from diacritic.training.symbolic import from_model  # noqa: E402
 UPDATES = 10_000
 HORIZON, SHOWN, DECISIONS = 47, range(3, 6), (8, 38)
 Results = dict[str, Any]
+Save = Callable[[str, Callable[[], Any]], None]
 
 
 def two_cues(episodes: int = 448, seed: int = 0) -> tuple[Data, Tensor]:
@@ -97,8 +100,7 @@ def clocked(work: Callable[[], object], device: str) -> float:
 
 
 def forget() -> None:
-    """As if nothing had been trained or compiled yet in this process."""
-    torch.compiler.reset()
+    """Give back the memory of what was trained before."""
     gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
@@ -192,7 +194,7 @@ def gradient_error(plan: Plan, data: Data, device: str) -> float:
 
 
 def kernels(cohort: Cohort) -> Results:
-    """Milliseconds of the two kernels, for several sizes of their tiles, and of the torch code that defines them."""
+    """Milliseconds of the kernels that find the codes, and the error of the drive."""
     from triton.testing import do_bench
 
     from diacritic.training.kernels import drive as drive_kernel
@@ -200,12 +202,11 @@ def kernels(cohort: Cohort) -> Results:
 
     parameters = {name: value.detach() for name, value in cohort.parameters.items()}
     shown = parallel.tokens(cohort.data)
-    inputs = (parameters, shown.observation, shown.previous)
-    found: Results = {}
+    inputs, found = (parameters, shown.observation, shown.previous), Results()
 
     def timed(name: str, work: Callable[[], Tensor]) -> None:
         try:
-            found[name] = do_bench(work, warmup=50, rep=200, return_mode="median")
+            found[name] = do_bench(work, warmup=20, rep=60, return_mode="median")
         except RuntimeError as problem:  # a tile that is too large for the chip is a result too
             found[name] = str(problem).splitlines()[0]
         print(f"  {name}: {found[name]}", flush=True)
@@ -215,33 +216,51 @@ def kernels(cohort: Cohort) -> Results:
     found["drive error"] = float((exact - expected).norm() / expected.norm())
     print(f"  drive error against float64: {found['drive error']:.2e}")
     del expected
-    for sizes in ((128, 32, 8, 2), (128, 32, 8, 3), (128, 16, 8, 2), (64, 32, 4, 2), (64, 32, 4, 1), (64, 16, 4, 2)):
-        timed(f"drive {sizes}", lambda sizes=sizes: drive_kernel.launch(*inputs, *sizes))
+    timed("drive", lambda: drive_kernel.exact_drive_cuda(*inputs))
     steps = exact.unflatten(1, (cohort.data.horizon, cohort.data.episodes))
     tables = scan.code_tables(parameters)
-    for sizes in ((16, 32, 1, 2), (16, 32, 1, 3), (16, 16, 1, 2), (32, 32, 2, 2), (32, 16, 1, 2), (64, 32, 4, 2)):
+    for sizes in ((16, 32, 1, 2), (16, 16, 1, 2), (32, 32, 2, 2)):
         timed(f"scan {sizes}", lambda sizes=sizes: scan_kernel.launch(steps, *tables, *sizes))
-    timed("code tables", lambda: scan.code_tables(parameters)[2])
     return found
 
 
-def curve(data: Data, sizes: tuple[int, ...], updates: int, **changes: Any) -> list[Results]:
-    """Milliseconds per update and seconds per run of 10⁴ updates, for cohorts of several sizes."""
-    rows = []
-    for runs in sizes:
-        forget()
-        cohort = Cohort(plan_of(runs, low=torch.bfloat16, **changes), data, "cuda")
-        first = clocked(lambda cohort=cohort: cohort.advance(1), "cuda")
-        cohort.advance(10)
-        seconds = clocked(lambda cohort=cohort: cohort.advance(updates), "cuda") / updates
-        row = {"runs": runs, "ms_per_update": 1e3 * seconds, "s_per_run": UPDATES * seconds / runs, "first_s": first}
-        rows.append({**row, "gib": torch.cuda.max_memory_reserved() / 2**30})
-        print(f"  {rows[-1]}", flush=True)
-        del cohort
-    return rows
+def speed(data: Data, runs: int, updates: int = 100, **changes: Any) -> Results:
+    """Milliseconds per update and seconds per run of 10⁴ updates, for a cohort of one size."""
+    forget()
+    began = time.perf_counter()
+    cohort = Cohort(replace(plan_of(runs, low=torch.bfloat16), **changes), data, "cuda")
+    cohort.advance(1)
+    wait("cuda")
+    first = time.perf_counter() - began
+    cohort.advance(5)
+    seconds = clocked(lambda: cohort.advance(updates), "cuda") / updates
+    row = {"runs": runs, "ms_per_update": 1e3 * seconds, "s_per_run": UPDATES * seconds / runs, "first_update_s": first}
+    return {**row, "gib": torch.cuda.max_memory_reserved() / 2**30}
 
 
-def to_sufficiency(data: Data, cue: Tensor, runs: int, most: int = 3000) -> Results:
+def profile(data: Data, path: Path) -> str:
+    """The kernels of one update of 32 runs, dearest first, as a table in a file."""
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as profiler
+
+    forget()
+    cohort = Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")
+    for _ in range(3):
+        cohort.update()
+    wait("cuda")
+    with profiler(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as watched:
+        cohort.update()
+        wait("cuda")
+    kernels = [row for row in watched.key_averages() if row.self_device_time_total > 0]
+    kernels.sort(key=lambda row: -row.self_device_time_total)
+    total = sum(row.self_device_time_total for row in kernels)
+    lines = [f"{row.self_device_time_total:10.1f} µs  {row.count:4d} ×  {row.key[:140]}" for row in kernels]
+    path.write_text("\n".join([f"{total:10.1f} µs in all", *lines]) + "\n")
+    print("\n".join(lines[:25]), flush=True)
+    return path.name
+
+
+def to_sufficiency(data: Data, cue: Tensor, runs: int, most: int = 2000) -> Results:
     """When each seed is first sufficient, looked at every 100 updates; only training is clocked."""
     cohort = Cohort(plan_of(runs, low=torch.bfloat16), data, "cuda")
     cohort.advance(1)
@@ -263,36 +282,38 @@ def to_sufficiency(data: Data, cue: Tensor, runs: int, most: int = 3000) -> Resu
     }
 
 
-def on_cuda(save: Callable[[str, Any], None]) -> None:
-    """Everything that is claimed for the H200."""
-    print(torch.cuda.get_device_name())
-    data, cue = two_cues()
-    began = time.perf_counter()
-    cohort = Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")
-    cohort.advance(1)
-    wait("cuda")
-    save("time_to_first_update_s", time.perf_counter() - began)
-    save("kernels", kernels(cohort))
-    del cohort
-    save("carousel", curve(data, (1, 2, 4, 8, 16, 32, 64), 200))
-    forget()
-    for name, low in (("float32", None), ("bfloat16", torch.bfloat16)):
-        save(f"gradient_error_{name}", gradient_error(plan_of(4, low=low), data, "cuda"))
-    save("to_sufficiency", to_sufficiency(data, cue, 32))
+def literal_seconds(data: Data, updates: int = 20) -> float:
+    """Seconds per run of the literal loop."""
     forget()
     update = literal_loop(Cohort(plan_of(1, engine="reference"), data, "cuda"))
     update()
-    eager = clocked(lambda: [update() for _ in range(20)], "cuda") / 20
-    save("literal_loop_s_per_run", UPDATES * eager)
-    full = replace(PRESETS["carousel"], gradient="full")
-    plan = replace(plan_of(32, low=torch.bfloat16), preset=full)
+    return UPDATES * clocked(lambda: [update() for _ in range(updates)], "cuda") / updates
+
+
+def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
+    """Everything that is claimed for the H200, the dearest claims first."""
+    print(torch.cuda.get_device_name())
+    data, cue = two_cues()
+    bf16 = torch.bfloat16
+    save("carousel_32", lambda: speed(data, 32))
+    if profiled:
+        save("profile", lambda: profile(data, folder / "training-profile.txt"))
+    save("literal_loop_s_per_run", lambda: literal_seconds(data))
+    for runs in sizes:
+        if runs != 32:
+            save(f"carousel_{runs}", lambda runs=runs: speed(data, runs))
     forget()
-    cohort = Cohort(plan, data, "cuda")
-    cohort.advance(2)
-    save("full_gradient_s_per_run", UPDATES / 32 * clocked(lambda: cohort.advance(50), "cuda") / 50)
+    save("gradient_error_float32", lambda: gradient_error(plan_of(2), data, "cuda"))
+    save("gradient_error_bfloat16", lambda: gradient_error(plan_of(2, low=bf16), data, "cuda"))
+    full = replace(PRESETS["carousel"], gradient="full")
+    save("full_gradient_32", lambda: speed(data, 32, 20, preset=full))
+    forget()
+    save("to_sufficiency", lambda: to_sufficiency(data, cue, 32))
+    forget()
+    save("kernels", lambda: kernels(Cohort(plan_of(32, low=bf16), data, "cuda")))
 
 
-def on_cpu(save: Callable[[str, Any], None], updates: int = 300) -> None:
+def on_cpu(save: Save, updates: int = 300) -> None:
     """The gap toy, 8 seeds × 6,000 steps: both loops are timed for some updates and extrapolated."""
     data = from_model(build("gap", gap2=6))
     seeds, steps = 8, 6000
@@ -303,28 +324,39 @@ def on_cpu(save: Callable[[str, Any], None], updates: int = 300) -> None:
     update = literal_loop(Cohort(replace(plan, runs=plan.runs[:1], engine="reference"), data))
     update()
     literal = clocked(lambda: [update() for _ in range(updates)], "cpu") * steps / updates * seeds
-    save("cohort_s", fast)
-    save("literal_loops_s", literal)
-    save("ratio", literal / fast)
+    save("cohort_s", lambda: fast)
+    save("literal_loops_s", lambda: literal)
+    save("ratio", lambda: literal / fast)
     print(
         f"gap toy, {seeds} seeds × {steps} updates, extrapolated from {updates} updates of the cohort and of one seed"
     )
 
 
+def number(found: Results, *path: str) -> float:
+    """A measured number, or none where its part failed."""
+    value: Any = found
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
 def summary(found: Results) -> str:
     """What was claimed beside what was measured."""
     if "ratio" in found:
-        return f"cohort against literal loops: {found['ratio']:.0f}× (target 20)"
-    best = next(row for row in found["carousel"] if row["runs"] == 32)
-    ratio = found["literal_loop_s_per_run"] / best["s_per_run"]
+        return f"cohort against literal loops: {number(found, 'ratio'):.0f}× (target 20)"
+    each, literal = number(found, "carousel_32", "s_per_run"), number(found, "literal_loop_s_per_run")
+    update = number(found, "carousel_32", "ms_per_update")
+    done = "to_sufficiency"
     lines = [
-        f"cohort of 32: {best['ms_per_update']:.2f} ms/update, {best['s_per_run']:.2f} s per run (target 1.5)",
-        f"literal loop, one seed: {found['literal_loop_s_per_run']:.0f} s per run; ratio {ratio:.0f} (target 300)",
-        f"full gradient, cohort of 32: {found['full_gradient_s_per_run']:.2f} s per run (target 5)",
-        f"time to first update: {found['time_to_first_update_s']:.1f} s (target 30)",
-        f"first sufficient state: {found['to_sufficiency']['sufficient']}/32, median "
-        f"{found['to_sufficiency']['median_s_per_seed']} s per seed; codes {found['to_sufficiency']['agreement']}",
-        f"gradient error: fp32 {found['gradient_error_float32']:.1e}, bf16 {found['gradient_error_bfloat16']:.1e}",
+        f"cohort of 32: {update:.2f} ms an update, {each:.2f} s per run (target 1.5)",
+        f"literal loop, one seed: {literal:.0f} s per run; ratio {literal / each:.0f} (target 300)",
+        f"full gradient, cohort of 32: {number(found, 'full_gradient_32', 's_per_run'):.2f} s per run (target 5)",
+        f"time to first update: {number(found, 'carousel_32', 'first_update_s'):.1f} s (target 30)",
+        f"first sufficient state: {number(found, done, 'sufficient'):.0f}/32, median "
+        f"{number(found, done, 'median_s_per_seed'):.2f} s per seed; codes farther than 1e-5 from the nearest: "
+        f"{number(found, done, 'agreement', 'beyond_1e-5'):.0f}",
+        f"gradient error: fp32 {number(found, 'gradient_error_float32'):.1e}, "
+        f"bf16 {number(found, 'gradient_error_bfloat16'):.1e}",
     ]
     return "\n".join(lines)
 
@@ -335,6 +367,8 @@ def main() -> None:
     device.add_argument("--cpu", action="store_true", help="the gap toy, on the CPU")
     device.add_argument("--cuda", action="store_true", help="the two-cues shape (default with a GPU)")
     options.add_argument("--out", type=Path, default=Path("out"), help="where the JSON goes")
+    options.add_argument("--sizes", default="1,8,32,64", help="cohort sizes of the curve on CUDA")
+    options.add_argument("--profile", action="store_true", help="also write a table of the kernels of one update")
     chosen = options.parse_args()
     if chosen.cuda and not torch.cuda.is_available():
         options.error("--cuda: PyTorch sees no GPU here; use --cpu")
@@ -343,14 +377,22 @@ def main() -> None:
     path = chosen.out / f"training-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
 
-    def save(key: str, value: Any) -> None:
-        found[key] = value
-        print(f"{key}: {value}", flush=True)
+    def save(key: str, work: Callable[[], Any]) -> None:
+        began = time.perf_counter()
+        try:
+            found[key] = work()
+        except Exception as problem:  # what fails is a result too, and the rest is still wanted
+            traceback.print_exc()
+            found[key] = f"failed: {type(problem).__name__}: {str(problem)[:300]}"
+        print(f"{key}: {found[key]}  [{time.perf_counter() - began:.1f} s]", flush=True)
         fresh = path.with_suffix(".part")
         fresh.write_text(json.dumps(found, indent=1) + "\n")
         os.replace(fresh, path)
 
-    on_cuda(save) if name == "cuda" else on_cpu(save)
+    if name == "cuda":
+        on_cuda(save, [int(size) for size in chosen.sizes.split(",")], chosen.out, chosen.profile)
+    else:
+        on_cpu(save)
     print(summary(found))
     print(f"wrote {path}")
 

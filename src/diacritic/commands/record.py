@@ -12,11 +12,12 @@ from diacritic.demos.command import run as record_and_check
 
 @dataclass(frozen=True)
 class Record:
-    """Record the scripted expert of a Franka task; the exit status is 1 where an acceptance check fails."""
+    """Record the scripted expert of a Franka task and check what was recorded: diacritic record two-cues gap=20. The
+    exit status is 1 where an acceptance check fails."""
 
-    task: Annotated[str, tyro.conf.Positional]
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
     """two-cues, full-reveal, hidden-mass, readout-2, readout-3 or weighing; the paper's names are accepted."""
-    parameters: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    parameters: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[KEY=VALUE ...]")] = ()
     """Parameters of the task, such as gap=20 jitter=0."""
     options: Annotated[RecordOptions, tyro.conf.arg(name="")] = field(default_factory=RecordOptions)
     pixels: bool = False

@@ -24,9 +24,10 @@ FORMAT = "diacritic-rollout/1"
 
 @dataclass(frozen=True)
 class Rollout:
-    """Play runs that `diacritic train` saved from recordings, and write rollout.json and rollout.npz beside each."""
+    """Play trained runs in closed loop: diacritic rollout runs. Each run's folder gets rollout.json (success, side and
+    slot accuracy, action error) and rollout.npz (codes and symbols)."""
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Folders of runs, or a folder that holds them."""
     episodes: int = 128
     """Episodes; every policy plays the same."""

@@ -13,11 +13,12 @@ from diacritic.commands.parameters import franka_task, pairs, remedies
 
 @dataclass(frozen=True)
 class Video:
-    """Film the expert of a Franka task, or with --run a trained policy; a panel tells phase, display, code and bits."""
+    """Film the expert, or with --run a trained policy: diacritic video weighing --hidden mass=3 -o weighing.gif. A
+    panel tells phase, display, required bits and the code. Needs OpenGL."""
 
-    task: Annotated[str, tyro.conf.Positional] = ""
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TASK]")] = ""
     """two-cues, full-reveal, hidden-mass, readout-2, readout-3 or weighing; left out with --run."""
-    parameters: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    parameters: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[KEY=VALUE ...]")] = ()
     """Parameters of the task, such as gap=20."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out.gif")
     """Where to write, as .gif or .mp4 (the latter needs the extra 'report')."""

@@ -54,9 +54,15 @@ class Acceptance:
 
 
 def accept(
-    demos: Demos, binner: Binner, fresh: Demos | None = None, held_out: int = leaks.HELD_OUT, epochs: int = EPOCHS
+    demos: Demos,
+    binner: Binner,
+    fresh: Demos | None = None,
+    held_out: int = leaks.HELD_OUT,
+    epochs: int = EPOCHS,
+    pictured: Sequence[str] | None = None,
 ) -> Acceptance:
-    """Run every check; `fresh` is an independent recording, `epochs` how long the pixel probe may learn."""
+    """Run every check; `fresh` is an independent recording, `epochs` how long the pixel probe may learn, and `pictured`
+    the variables that it asks for (all of them by default)."""
     checks = [
         _determinism(demos),
         _coverage(demos),
@@ -67,7 +73,7 @@ def accept(
         _leaks("leaks", leaks.leak_table(demos, binner, held_out)),
     ]
     if demos.frames is not None:
-        checks.append(_leaks("pixel leaks", pixel_table(demos, binner, held_out=held_out, epochs=epochs)))
+        checks.append(_leaks("pixel leaks", pixel_table(demos, binner, None, held_out, epochs, variables=pictured)))
     try:
         recorded, uniform = requirement.certify_recording(demos), certify(reconstruct.complete(demos).model)
     except ModelError as error:

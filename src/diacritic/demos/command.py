@@ -8,8 +8,9 @@ from diacritic.demos.acceptance import accept, store
 from diacritic.demos.leaks import HELD_OUT
 from diacritic.demos.lerobot import export_lerobot
 from diacritic.demos.minari import export_minari
+from diacritic.demos.reconstruct import complete
 from diacritic.demos.record import Recordable, record
-from diacritic.demos.storage import load, save
+from diacritic.demos.storage import load, save, write_text
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,12 @@ class RecordOptions:
     """Run the acceptance checks and keep them in OUT.json."""
     fresh: bool = True
     """Let the checks record as many episodes anew, with the next seed, and demand the same certificate."""
+    pictured: tuple[str, ...] = ()
+    """Hidden variables that the pixel probe asks for, such as side slot; by default all, which takes long."""
     batch: int = 64
     """Episodes that are simulated at once."""
+    model: bool = False
+    """Also write OUT.model.json, the finite model that the recording induces, for `python -m certify`."""
     minari: str | None = None
     """Also export as a local Minari dataset of this id, such as diacritic/two-cues-v0."""
     lerobot: Path | None = None
@@ -46,10 +51,13 @@ def run(task: Recordable, options: RecordOptions) -> int:
     manifest = save(demos, stem)
     binner.save(stem.with_name(stem.name + ".binner.json"))
     print(f"{manifest}: {demos.episodes} episodes of {demos.steps} steps, SHA-256 {demos.digest[:16]}…")
+    if options.model:
+        write_text(stem.with_name(stem.name + ".model.json"), complete(demos).model.to_json() + "\n")
     passed = True
     if options.checks:
         fresh = record(task, options.episodes, options.seed + 1, options.batch)[0] if options.fresh else None
-        found = accept(demos, binner, fresh, held_out=min(HELD_OUT, -(-demos.episodes // 4)))
+        held_out = min(HELD_OUT, -(-demos.episodes // 4))
+        found = accept(demos, binner, fresh, held_out, pictured=options.pictured)
         store(stem, found)
         print("\n".join(found.lines()))
         passed = found.passed

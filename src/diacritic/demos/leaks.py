@@ -115,7 +115,8 @@ def status(demos: Demos, binner: Binner, variable: str, steps: NDArray[np.intege
     if probe:
         start, stop = demos.convention.probe_columns
         seen += [_numbered(np.rint(demos.observations[t, :, start:stop])) for t in steps]
-    seen = [values for values in seen if values.min() != values.max()]
+    roots = _roots(demos, hidden)
+    seen = [values for values in seen if values.min() != values.max() and _roots(demos, values) & roots]
     if any(_determines(values, hidden) for values in seen):
         return "visible"
     return "partial" if any(_determines(hidden, values) for values in seen) else "hidden"
@@ -206,6 +207,17 @@ def _judged(drafts: list[tuple[Question, str, int, float]], tested: int) -> list
         )
         for (question, probe, correct, chance), test, bound, p in zip(drafts, tests, bounds, adjusted, strict=True)
     ]
+
+
+def _roots(demos: Demos, values: Values) -> set[str]:
+    """The independent latent that these values are a function of; of several, those with the fewest values.
+
+    A latent that never repeats would determine everything. Without any such latent, all of them.
+    """
+    independent = [*demos.convention.strata, *demos.convention.nuisances]
+    sizes = {name: len(np.unique(demos.latents[name])) for name in independent if name in demos.latents}
+    causes = {name: size for name, size in sizes.items() if _determines(demos.latents[name], values)}
+    return {name for name, size in causes.items() if size == min(causes.values())} or set(sizes)
 
 
 def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:

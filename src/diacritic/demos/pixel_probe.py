@@ -1,6 +1,6 @@
 """The single-frame probe: a small convolutional network that reads hidden variables from one image."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ def pixel_table(
     held_out: int = HELD_OUT,
     epochs: int = EPOCHS,
     seed: int = 0,
+    variables: Sequence[str] | None = None,
 ) -> list[Cell]:
-    """First and last frame of every phase × every hidden variable, one network each.
+    """First and last frame of every phase × every hidden variable (or those that are named), one network each.
 
     The first frame of a phase is where a frame taken one step late shows the decision before it is made.
     """
@@ -32,10 +33,11 @@ def pixel_table(
         raise ModelError("frames", "the recording has no images; record it with pixels")
     asked: list[Question] = []
     most = most_values(demos.episodes - held_out)
+    asked_for = _chosen(demos.convention.hidden, variables)
     for phase in demos.convention.phases if phases is None else phases:
         steps = np.flatnonzero(demos.phase[:, 0] == demos.convention.phases.index(phase))
         for t in dict.fromkeys([*steps[:1].tolist(), *steps[-1:].tolist()]):
-            for variable, size in demos.convention.hidden.items():
+            for variable, size in asked_for.items():
                 said = status(demos, binner, variable, np.array([t]), probe=False)
                 said = "partial" if said == "visible" and size > most else said
                 labels = coarse(demos.latents[variable], size, most)
@@ -47,13 +49,22 @@ def pixel_table(
     return table(asked, {"cnn": cnn}, held_out, "probing frames")
 
 
+def _chosen(hidden: Mapping[str, int], variables: Sequence[str] | None) -> dict[str, int]:
+    for name in variables or ():
+        if name not in hidden:
+            raise ModelError(name, f"is no hidden variable of this recording; there are {', '.join(hidden)}")
+    return {name: size for name, size in hidden.items() if not variables or name in variables}
+
+
 def frame_probe(
     train: NDArray[np.uint8], labels: Values, test: NDArray[np.uint8], epochs: int = EPOCHS, seed: int = 0
 ) -> Values:
     """Predict labels of test frames [n, height, width, 3] by a network trained on labelled ones."""
+    known, targets = np.unique(labels, return_inverse=True)
+    if (train == train[0]).all():  # one picture tells nothing
+        return np.full(len(test), known[np.bincount(targets).argmax()])
     torch = need("torch", "learn")
     draw = torch.Generator().manual_seed(seed)
-    known, targets = np.unique(labels, return_inverse=True)
     images, answers = _prepared(train, train), torch.from_numpy(targets.astype(np.int64))
     network = _network(len(known), draw)
     optimiser = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=1e-2)

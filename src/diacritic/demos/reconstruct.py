@@ -48,13 +48,16 @@ def reproduced(demos: Demos) -> tuple[int, int]:
 
 
 def rules_of(demos: Demos) -> list[list[Rule]]:
-    """Of each step and each part (phase, probe channels, classes, action): the fewest latents that determine it."""
+    """Of each step and each part (phase, probe channels, classes, action): the latents that determine it.
+
+    Of several such sets the one with the fewest values counts: a latent that never repeats determines everything.
+    """
     recorded = configurations(demos)
     size = len(demos.convention.strata)
     subsets = [part for length in range(size + 1) for part in combinations(range(size), length)]
     values = np.array(recorded, np.int64).reshape(demos.episodes, size)
     groups = [np.unique(values[:, list(part)], axis=0, return_inverse=True)[1].reshape(-1) for part in subsets]
-    grouped = list(zip(subsets, groups, strict=True))
+    grouped = sorted(zip(subsets, groups, strict=True), key=lambda pair: int(pair[1].max()))
     return [
         [_rule(demos, t, recorded, grouped, column) for column in zip(*_parts(demos, t), strict=True)]
         for t in range(demos.steps)

@@ -48,6 +48,8 @@ def record(task: Recordable, episodes: int, seed: int = 0, batch: int = 64) -> t
     """Record `episodes` demonstrations and fit the binner to them; the same seed gives the same recording."""
     if batch < 1:
         raise ModelError("batch", f"expected at least one episode, not {batch}")
+    if seed < 0:
+        raise ModelError("seed", f"{seed} is negative; give 0 or more")
     latents = stratified(task.convention.strata, episodes, seed, task.convention.nuisances)
     parts: list[Raw] = []
     for first in track(range(0, episodes, batch), f"recording {task.name}"):

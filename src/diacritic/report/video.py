@@ -21,6 +21,7 @@ from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.pixels import Camera, Cameras, states
 from diacritic.tasks.franka.task import Task
+from diacritic.tasks.franka.tasks import known_name
 from diacritic.tasks.franka.timeline import PHASES
 
 Frame = NDArray[np.uint8]
@@ -74,7 +75,7 @@ def film(
     camera = Camera(task.physical, task.slots, "side", HEIGHT, WIDTH)
     hidden = None if latents is None else {name: np.array([value]) for name, value in latents.items()}
     takeover = task.horizon if player is None else 0
-    title = task.name if player is None else f"{task.name}, a policy"
+    title = known_name(task) + ("" if player is None else ", a policy")
 
     def shot(panel: Panel) -> Frame:
         return np.concatenate([camera.frame(states(core)[0]), draw_panel(panel)], axis=1)

@@ -117,9 +117,6 @@ class Cohort:
         self.engine = choose(plan, self.data)
         self._inputs = parallel.tokens(self.data)
         self._tables = tables.prepare(self.data) if self.engine == "tables" else None
-        # What runs in low precision is bound by memory traffic, so its elementwise passes are worth fusing.
-        fuse = self.device.type == "cuda" and plan.low is not None and self.engine == "parallel"
-        self._fused_losses = torch.compile(self._losses, dynamic=False) if fuse else self._losses
         self._cumulative = self.data.weight.cumsum(0)
         self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -146,14 +143,14 @@ class Cohort:
         counts = torch.zeros(runs, self.data.episodes, dtype=self.plan.precision, device=self.device)
         return counts.scatter_add(1, drawn.clamp(max=self.data.episodes - 1), ones) / batch
 
-    def trace(self, episode_weight: Tensor | None = None, code: Tensor | None = None) -> Trace:
-        """One pass over the episodes with the engine of the plan; the parallel one may be given its hard codes."""
+    def trace(self, episode_weight: Tensor | None = None) -> Trace:
+        """One pass over the episodes with the engine of the plan."""
         weight = self.data.weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
         plan, carrier, shown = self.plan, self.plan.carrier, self._inputs
         if self.engine == "tables" and self._tables is not None:
             return tables.trace(self.parameters, carrier, self.data, self._tables, weight)
         if self.engine == "parallel":
-            code = parallel.codes(self.parameters, carrier, self.data, shown) if code is None else code
+            code = parallel.codes(self.parameters, carrier, self.data, shown)
             return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low)
         if self.engine == "unrolled":
             return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low)
@@ -178,18 +175,11 @@ class Cohort:
 
     def update(self) -> None:
         """One step of training, on tensors alone."""
-        code = None
-        if self.engine == "parallel":
-            code = parallel.codes(self.parameters, self.plan.carrier, self.data, self._inputs)
-        losses = self._fused_losses(self.episode_weight(), code)
+        trace = self.trace(self.episode_weight())
+        losses = torch.stack([term.loss(trace, self.data, self.clock) for term in self.plan.learner.terms])
         self.losses.copy_(losses.detach())
         self.optimiser.descend(losses.sum())
         self.clock.step.add_(1)
-
-    def _losses(self, episode_weight: Tensor, code: Tensor | None) -> Tensor:
-        """Every term of every run, [terms, S]."""
-        trace = self.trace(episode_weight, code)
-        return torch.stack([term.loss(trace, self.data, self.clock) for term in self.plan.learner.terms])
 
     def advance(self, steps: int) -> None:
         """`steps` updates, with the restarts that fall due among them."""

@@ -4,6 +4,10 @@ With the gradient stopped where the code enters f, F_t = e₀ + Σ_{s≤t} f_s c
 E = sg(E_hard) + (F − sg(F)) and no recurrence is differentiated.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
@@ -14,6 +18,9 @@ from diacritic.carrier.shape import Architecture
 from diacritic.training.data import Data
 from diacritic.training.scan import running_sum, scan_codes
 from diacritic.training.trace import Rows, Trace
+
+if TYPE_CHECKING:
+    from diacritic.training.kernels.fused import Heads
 
 
 def tokens(data: Data) -> Inputs:
@@ -43,42 +50,74 @@ def trace(
     precision: torch.dtype | None = None,
 ) -> Trace:
     """Every step at once on given codes; `precision` is that of all products (bf16 on CUDA, say)."""
-    shape = (data.horizon, data.episodes)
+    flat, rows = code.flatten(1), Rows(data.horizon, data.episodes)
     low = parameters if precision is None else {name: value.to(precision) for name, value in parameters.items()}
-    features = observe(low, shown)
-    side = side_information(low, shown, features)
-    driven = drive(low, "residual", side, shown.previous)
     none = torch.full_like(code[:, :1], architecture.codes)
     before = torch.cat([none, code[:, :-1]], 1) if architecture.persistent else none.expand_as(code)
-    codebook = parameters["codebook"]
+    heads = None if precision is None else _heads(parameters, architecture, shown, precision)
+    if heads is None:
+        features = observe(low, shown)
+        side = side_information(low, shown, features)
+        driven = drive(low, "residual", side, shown.previous)
+        proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before.flatten(1), flat, rows)
+    else:
+        features = side = heads.features
+        proposal, embedding = heads.state(before.flatten(1), flat, rows.horizon)
+    return Trace(
+        low,
+        parameters["codebook"],
+        features,
+        side,
+        proposal,
+        embedding,
+        flat,
+        (episode_weight / data.horizon).repeat(1, data.horizon),
+        episode_weight,
+        rows,
+        heads=heads,
+    )
+
+
+def _state(
+    low: Parameters,
+    codebook: Tensor,
+    architecture: Architecture,
+    driven: Tensor,
+    before: Tensor,
+    code: Tensor,
+    rows: Rows,
+) -> tuple[Tensor, Tensor]:
+    """ẽ and e of every row, with the gradient of the running sum."""
     start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1).detach()
-    carried = look_up(start, before.flatten(1))
+    carried = look_up(start, before)
     residual = propose(low, "residual", carried, driven).to(codebook.dtype)
     value = carried + residual
-    factor = None
+    factor, shape = None, (rows.horizon, rows.episodes)
     if architecture.bound == "tanh":
         value = torch.tanh(value)
         factor = (1 - value.square()).unflatten(1, shape)
     running = running_sum(residual.unflatten(1, shape), factor, architecture.persistent).flatten(1, 2)
-    flat = code.flatten(1)
-    return Trace(
-        low,
-        codebook,
-        features,
-        side,
-        straight_through(value, running),
-        straight_through(look_up(codebook, flat), running),
-        flat,
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        Rows(*shape),
-    )
+    return straight_through(value, running), straight_through(look_up(codebook, code), running)
+
+
+def _heads(parameters: Parameters, architecture: Architecture, shown: Inputs, low: torch.dtype) -> Heads | None:
+    """Encoder and heads through the fused kernels, on CUDA where they fit."""
+    if not on_gpu(shown) or architecture.bound != "none" or not architecture.persistent:
+        return None
+    from diacritic.training.kernels import fused
+
+    return fused.heads(parameters, shown, low) if fused.fits(parameters, shown) else None
+
+
+def on_gpu(shown: Inputs) -> bool:
+    """Whether there is a GPU for the kernels."""
+    return shown.observation.is_cuda
 
 
 def _drive(parameters: Parameters, shown: Inputs) -> Tensor:
     """The driven part of f's first layer; on CUDA in one kernel, where it fits."""
     plain = shown.frame is None and "symbol.weight" not in parameters
-    if shown.observation.is_cuda and plain:
+    if on_gpu(shown) and plain:
         from diacritic.training.kernels import drive as kernel
 
         if kernel.fits(parameters, shown.observation, shown.previous):

@@ -90,7 +90,9 @@ def stacked_runs(paths: Sequence[Path], plan: Plan, data: Data) -> dict[str, tor
         for path, weights in zip(paths, found, strict=True):
             if name in weights and weights[name].shape != value.shape[1:]:
                 have, need = tuple(weights[name].shape), tuple(value.shape[1:])
-                raise ModelError(str(path), f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes")
+                raise ModelError(
+                    str(path), f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes"
+                )
         fresh = value.unbind(0)
         parameters[name] = torch.stack([weights.get(name, own) for weights, own in zip(found, fresh, strict=True)])
     return parameters

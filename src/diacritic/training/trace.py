@@ -1,12 +1,18 @@
 """What an engine hands to the objectives: codes, proposals and features of all runs, with gradients attached."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from diacritic.carrier.layers import Parameters, linear, read
 from diacritic.carrier.quantise import look_up, straight_through
+
+if TYPE_CHECKING:
+    from diacritic.training.kernels.fused import Heads
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,10 @@ class Trace:
     episode_weight: Tensor  # [runs, N]
     rows: Rows
     running: Tensor | None = None  # F of every step, [runs, T, N, d], where rows are distinct contexts
-    identification: "Trace | None" = None
+    identification: Trace | None = None
     bits: Tensor | None = None  # Gaussian bottleneck: KL in nats, [runs, rows]
     actions: Tensor | None = None  # what a policy without a readout of (g_o, C) does, [runs, rows, A]
+    heads: Heads | None = None  # the fused kernels, which then read every head that they can
 
     def spread(self, values: Tensor) -> Tensor:
         """Values per observation as values per row."""
@@ -48,11 +55,15 @@ class Trace:
 
     def part(self, name: str, detached: bool = False) -> Tensor:
         """The observation part of a head's first layer, per row; detached, it teaches the head and not the encoder."""
+        if self.heads is not None and name in self.heads.parts and not detached:
+            return self.heads.parts[name]
         features = self.features.detach() if detached else self.features
         return self.spread(linear(self.parameters, f"{name}.observation", features))
 
     def read(self, name: str, detached: bool = False) -> Tensor:
         """A head's output on (g_o(O_t), C_t), per row."""
+        if self.heads is not None and self.heads.reads(name) and not detached:
+            return self.heads.read(name, self.code, self.embedding)
         code = self.embedding.detach() if detached else self.embedding
         return read(self.parameters, name, self.part(name, detached), code)
 
@@ -103,10 +114,29 @@ class Trace:
 
     def read_steps(self, name: str, extra: Tensor | None = None) -> Tensor:
         """A head on every step, with an extra term in its first layer: [runs, T, N, outputs]."""
+        if self.heads is not None and self.heads.reads(name) and extra is None:
+            return self.steps(self.heads.read(name, self.code, self.embedding))
         part = self.steps(self.part(name))
         part = part if extra is None else part + extra
         flat = read(self.parameters, name, part.flatten(1, 2), self.step_embedding.flatten(1, 2))
         return flat.unflatten(1, part.shape[1:3])
+
+    def read_at(self, name: str, offset: Tensor) -> Tensor:
+        """A head on every step that is told an offset [runs, T, N] by a vector of its own: [runs, T, N, outputs]."""
+        if self.heads is not None and self.heads.reads(name):
+            return self.steps(self.heads.read(name, self.code, self.embedding, offset.flatten(1)))
+        return self.read_steps(
+            name, look_up(self.parameters[f"{name}.offset"], offset.flatten(1)).view(*offset.shape, -1)
+        )
+
+    def prior_logits(self, name: str) -> Tensor:
+        """log r(k | O) up to a constant for every code k, per observation: [runs, observations, K]."""
+        if f"{name}.logits" in self.parameters:
+            return self.parameters[f"{name}.logits"].unsqueeze(1).expand(-1, self.side.shape[1], -1)
+        if self.heads is not None and self.heads.reads(name):
+            return self.heads.logits(name)
+        hidden = torch.relu(linear(self.parameters, f"{name}.hidden", self.side))
+        return linear(self.parameters, f"{name}.out", hidden)
 
 
 def row_weights(token: Tensor, episode_weight: Tensor, rows: int) -> Tensor:

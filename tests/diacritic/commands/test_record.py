@@ -7,6 +7,7 @@ import pytest
 from diacritic.cli import main
 from diacritic.demos.binner import Binner
 from diacritic.demos.storage import load
+from diacritic.tasks.franka import pixels
 
 
 def test_a_recording_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +31,11 @@ def test_a_recording_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["two-cues", "no_noise=maybe"], "two-cues.no_noise: 'maybe' is neither true nor false"),
         (["two-cues", "length=3"], "two-cues.length: no such parameter; there are"),
         (["readout-2", "modes=33"], "modes: 33 is no power of two"),
+        (["two-cues", "classes=8"], "two-cues.classes: 8 do not fit the sides and slots; 2 and 4 do"),
+        (["weighing", "gap=0"], "weighing.gap: 0 steps are no gap; give at least 1"),
+        (["two-cues", "--episodes", "0"], "episodes: expected at least one episode, not 0"),
+        (["two-cues", "--batch", "0"], "batch: expected at least one episode, not 0"),
+        (["two-cues", "--seed", "-1"], "seed: -1 is negative; give 0 or more"),
     ],
 )
 def test_bad_parameters_end_with_one_line(
@@ -40,3 +46,19 @@ def test_bad_parameters_end_with_one_line(
     assert line in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_without_opengl_states_are_recorded_and_pixels_name_the_packages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ImportError("no EGL")
+
+    monkeypatch.setattr(pixels.mj, "Renderer", broken)
+    short = ["record", "two-cues", "gap=1", "first_gap=1", "--episodes", "2", "--no-checks", "--threads", "1"]
+    assert main([*short, "--pixels", "--out", str(tmp_path / "pixels")]) == 2
+    said = capsys.readouterr().err
+    assert "rendering: no OpenGL without a display; install the Debian package libegl1 or libosmesa6" in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+    assert main([*short, "--out", str(tmp_path / "states")]) == 0

@@ -1,6 +1,8 @@
 """Training on a recording from the command line, the runs that it leaves, and what it refuses."""
 
 import json
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -120,6 +122,41 @@ def test_bad_input_ends_with_one_line(
 def test_another_version_of_the_task_is_refused(recording: Path) -> None:
     with pytest.raises(ModelError, match="is of version 99 of two-cues, but this is version"):
         task_of(replace(load(recording), task_version=99))
+
+
+def _truncate(stem: Path) -> None:
+    path = stem.with_suffix(".npz")
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+def _age(stem: Path) -> None:
+    path = stem.with_suffix(".json")
+    path.write_text(path.read_text().replace('"task_version": ', '"task_version": 9'))
+
+
+def _exchange(stem: Path) -> None:
+    path = stem.with_suffix(".json")
+    path.write_text(path.read_text().replace('"task": "two-cues"', '"task": "three-cues"'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (_truncate, "short.npz: is truncated or no npz of plain arrays"),
+        (_age, "recording: is of version 9"),
+        (_exchange, "task: 'three-cues' is unknown; there are two-cues"),
+    ],
+)
+def test_a_recording_that_does_not_fit_ends_with_one_line(
+    damage: Callable[[Path], None], line: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for suffix in (".npz", ".json"):
+        shutil.copy(recording.with_suffix(suffix), tmp_path)
+    damage(tmp_path / recording.name)
+    assert main(["train", str(tmp_path / recording.name), "--steps", "1", "--out", str(tmp_path / "runs")]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
 
 
 def test_too_few_codes_are_warned_of(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

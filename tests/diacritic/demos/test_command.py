@@ -2,6 +2,7 @@
 
 import pytest
 
+from certify import Model, certify
 from certify.errors import ModelError
 from diacritic.demos.binner import Binner
 from diacritic.demos.command import RecordOptions, run
@@ -12,7 +13,12 @@ from diacritic.demos.storage import load
 def test_everything_at_once(stand_in, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     options = RecordOptions(
-        episodes=96, seed=4, out=tmp_path / "one", minari="diacritic/stand-in-v0", lerobot=tmp_path / "lerobot"
+        episodes=96,
+        seed=4,
+        out=tmp_path / "one",
+        model=True,
+        minari="diacritic/stand-in-v0",
+        lerobot=tmp_path / "lerobot",
     )
     assert run(stand_in(), options) == 0
     said = capsys.readouterr().out
@@ -21,6 +27,8 @@ def test_everything_at_once(stand_in, tmp_path, monkeypatch, capsys):
     demos = load(tmp_path / "one", task="stand-in")
     assert demos.acceptance is not None
     assert demos.acceptance["passed"]
+    answer = certify(Model.load(tmp_path / "one.model.json"))
+    assert [step.upper for step in answer.steps] == demos.acceptance["checks"]["certificate"]["data"]["requirement"]
     binner = Binner.load(tmp_path / "one.binner.json")
     assert (binner.symbols(demos.observations, demos.latents) == demos.symbols).all()
     assert import_minari("diacritic/stand-in-v0").acceptance == demos.acceptance

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from certify import certify
+from diacritic.demos.binner import separation
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import failures, leak_table
 from diacritic.demos.reconstruct import complete
@@ -50,6 +51,18 @@ def test_symbols_say_what_the_task_says_by_design(two_cues):
             latents = {name: int(demos.latents[name][n]) for name in task.latents}
             pairs.add((int(demos.symbols[t, n]), task.symbolic_observation(t, latents)))
         assert len(pairs) == len({symbol for symbol, _ in pairs}) == len({words for _, words in pairs})
+
+
+@pytest.mark.parametrize("hold", [4, 8])
+def test_weighing_shows_the_mass_where_it_means_to_and_with_a_margin(hold):
+    """Without noise the means of the classes lie well above 6 mm apart at every such step, and below it elsewhere."""
+    recorder = FrankaRecorder(make_task("weighing", gap=1, hold=hold, no_noise=True))
+    demos, binner = record(recorder, 8, 0)
+    meant = np.isin(np.arange(demos.steps), demos.convention.designed["sag"])
+    np.testing.assert_array_equal(binner.readings["sag"].visible, meant)
+    apart = separation(binner.readings["sag"].means)
+    assert apart[meant].min() > 0.0075
+    assert apart[~meant].max() < 0.0045
 
 
 @pytest.mark.parametrize("name", TASKS)

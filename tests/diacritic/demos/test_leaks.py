@@ -95,6 +95,18 @@ def test_status_follows_functions_of_the_variable(stand_in):
     assert status(demos, binner, "half", scan, probe=False) == "hidden"
 
 
+def test_a_display_that_never_repeats_does_not_show_a_nuisance(stand_in):
+    whole, binner = record(stand_in(sides=4), 64, 0)
+    sides, slots = whole.latents["side"], whole.latents["slot"]
+    demos = whole.take(np.array([np.flatnonzero((sides == side) & (slots == 0))[0] for side in range(4)]))
+    latents = {**demos.latents, "mass": np.array([0, 1, 1, 0], np.int32)}
+    demos = replace(demos, latents=latents, convention=replace(demos.convention, nuisances={"mass": 2}))
+    scan, grasp = np.array([1, 2]), np.array([6])
+    assert status(demos, binner, "side", scan) == "visible"
+    for steps in (scan, grasp):
+        assert status(demos, binner, "mass", steps) == "hidden"
+
+
 def test_many_values_are_probed_by_their_leading_bits():
     values = np.arange(512)
     assert leaks.coarse(values, 512, 32).tolist() == [k // 16 for k in range(512)]

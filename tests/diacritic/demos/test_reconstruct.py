@@ -44,6 +44,15 @@ def test_steps_depend_on_few_latents(stand_in):
     assert rules[5][-1].positions == (0,)  # the action of the grasp decision
 
 
+def test_a_latent_that_never_repeats_determines_nothing(stand_in):
+    """Every side once, every slot twice: the slot's parts depend on the slot, though the side would tell them, too."""
+    whole = record(stand_in(sides=4, slots=2), 64, 0)[0]
+    pairs = list(zip(whole.latents["side"].tolist(), whole.latents["slot"].tolist(), strict=True))
+    part = whole.take(np.array([pairs.index(pair) for pair in ((0, 0), (1, 1), (2, 1), (3, 0))]))
+    assert {rule.positions for row in rules_of(part) for rule in row} == {(), (0,), (1,)}
+    assert complete(part).model.digest == complete(whole).model.digest
+
+
 def test_a_recording_that_is_not_deterministic_is_refused(stand_in):
     demos = record(stand_in(), 16, 0)[0]
     symbols = demos.symbols.copy()

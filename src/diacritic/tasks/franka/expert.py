@@ -11,6 +11,7 @@ SIDE_DISTANCE = 0.10
 # directions of the sides, so that two sides lie opposite each other
 SIDES = {1: ((0, -1),), 2: ((0, -1), (0, 1)), 4: ((0, -1), (0, 1), (-1, 0), (1, 0))}
 HEIGHTS = {"side": 0.20, "over": 0.12, "grip": REST, "carry": 0.22, "above": 0.18, "down": REST}
+_DROP = 0.02  # a physical object is let go this much higher: pressed down by a sagging arm, a heavy one topples
 HOVER_HEIGHTS = (0.25, 0.31)
 OPEN, CLOSE = 1.0, -1.0
 
@@ -43,7 +44,8 @@ def _anchors(task: Task, latents: Latents, place: np.ndarray) -> dict[str, np.nd
     slot = scene.slot_positions(task.slots)[choices["slot"]]
     side = side_positions(task, place)[np.arange(n), choices["side"]]
     ground = {"side": side, "over": place, "grip": place, "carry": centre, "above": slot, "down": slot}
-    anchors = {name: np.column_stack([xy, np.full(n, HEIGHTS[name])]) for name, xy in ground.items()}
+    heights = HEIGHTS | {"down": HEIGHTS["down"] + _DROP * task.physical}
+    anchors = {name: np.column_stack([xy, np.full(n, heights[name])]) for name, xy in ground.items()}
     hover = np.column_stack([centre, _hover_height(latents, n)])
     return {**anchors, "home": home(latents, n), "hover": hover}
 

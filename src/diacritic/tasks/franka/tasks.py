@@ -317,3 +317,11 @@ def make_task(name: str, **parameters: Any) -> Task:
         if field not in known:
             raise ModelError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(known))}")
     return kind(**{**preset, **parameters})
+
+
+def known_name(task: Task) -> str:
+    """The name under which `make_task` makes this task: readout-2 or readout-3, say."""
+    fits = [
+        name for name, (kind, preset) in TASKS.items() if type(task) is kind and preset.items() <= vars(task).items()
+    ]
+    return fits[0]

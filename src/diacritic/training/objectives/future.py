@@ -44,10 +44,7 @@ class FutureBehaviour:
         return clock.auxiliary * clock.falling(*self.anneal) * total
 
     def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
-        embedded = trace.parameters["future.offset"]
-        index = offset.flatten(1).unsqueeze(-1).expand(-1, -1, embedded.shape[-1])
-        extra = embedded.gather(1, index).view(*offset.shape, -1)
-        prediction = trace.read_steps("future", extra)
+        prediction = trace.read_at("future", offset)
         wanted = later_actions(data, offset, self.target)
         time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
         inside = (time + offset < data.horizon).to(trace.weight.dtype)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight, dense, linear
+from diacritic.carrier.layers import Weight, dense
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import Clock
 from diacritic.training.data import Data
@@ -46,12 +46,7 @@ def _prior(name: str, architecture: Architecture, codes: int) -> dict[str, Weigh
 
 def prior_cost(trace: Trace, name: str) -> Tensor:
     """−log r(k | O) for every code k, per observation: [S, observations, K]."""
-    if f"{name}.logits" in trace.parameters:
-        logits = trace.parameters[f"{name}.logits"].unsqueeze(1).expand(-1, trace.side.shape[1], -1)
-    else:
-        hidden = torch.relu(linear(trace.parameters, f"{name}.hidden", trace.side))
-        logits = linear(trace.parameters, f"{name}.out", hidden)
-    return -torch.log_softmax(logits.to(trace.codebook.dtype), -1)
+    return -torch.log_softmax(trace.prior_logits(name).to(trace.codebook.dtype), -1)
 
 
 def _cost(trace: Trace, name: str) -> Tensor:

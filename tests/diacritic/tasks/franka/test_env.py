@@ -19,6 +19,23 @@ def test_registered_environments_pass_the_checker(name: str) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("name", diacritic.tasks.GYM_IDS)
+def test_registered_vectors_keep_to_their_spaces(name: str) -> None:
+    envs = gymnasium.make_vec(name, num_envs=2, vectorization_mode="vector_entry_point")
+    assert isinstance(envs, FrankaVectorEnv)
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    seen, info = envs.reset(seed=1, options={"latents": {next(iter(envs.core.task.latents)): 1}})
+    assert envs.observation_space.contains(seen)
+    assert info["latents"][next(iter(envs.core.task.latents))].tolist() == [1, 1]
+    again, _ = envs.reset(seed=1, options={"latents": {next(iter(envs.core.task.latents)): 1}})
+    assert np.array_equal(seen, again)
+    envs.action_space.seed(0)
+    seen, rewards, *ends, _ = envs.step(envs.action_space.sample())
+    assert envs.observation_space.contains(seen)
+    assert [(values.shape, values.dtype) for values in (rewards, *ends)] == [((2,), float), ((2,), bool), ((2,), bool)]
+    envs.close()
+
+
 def test_every_task_is_registered() -> None:
     assert set(diacritic.tasks.GYM_IDS.values()) == set(TASKS)
     diacritic.tasks.register()  # a second time changes nothing

@@ -31,6 +31,16 @@ def test_expert_succeeds(name: str, parameters: dict, episodes: int) -> None:
     assert played.outcome["distance"].max() < 0.02
 
 
+def test_the_heaviest_object_stands_in_every_slot() -> None:
+    """Let go while the sagging arm presses it down, it would topple in the outer slots."""
+    task = make_task("hidden-mass", modes=4, gap=4, first_gap=1)
+    core = FrankaBatch(task, 4)
+    played = expert_episodes(core, {"mass": 3, "slot": np.arange(4)})
+    assert played.outcome["success"].all()
+    x, y = core.arm.batch.qpos[:, 4:6].T  # of the object's quaternion
+    assert (1 - 2 * (x * x + y * y) > 0.99).all()
+
+
 def test_actions_of_hidden_mass_are_blind_to_the_mass() -> None:
     task = make_task("hidden-mass", modes=512, jitter=0.0)
     latents = {"mass": np.array([0, 200, 511]), "slot": np.full(3, 2), "hover": np.zeros(3, int)}

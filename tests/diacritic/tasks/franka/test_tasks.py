@@ -8,7 +8,7 @@ import pytest
 
 from certify import Answer, Model, ModelError, certify
 from diacritic.tasks.franka.task import Task, draw_latents
-from diacritic.tasks.franka.tasks import ALIASES, TASKS, Weighing, make_task
+from diacritic.tasks.franka.tasks import ALIASES, TASKS, Weighing, known_name, make_task
 
 BEHAVIOUR = ("theta", "mass", "slot", "hover")
 
@@ -136,6 +136,7 @@ def test_aliases_and_parameters() -> None:
     for name in TASKS:
         task = make_task(name)
         assert type(task)(**task.parameters) == task
+        assert known_name(task) == name
 
 
 @pytest.mark.parametrize(

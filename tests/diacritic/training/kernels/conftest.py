@@ -3,3 +3,25 @@
 import os
 
 os.environ.setdefault("TRITON_INTERPRET", "1")
+
+import pytest
+import torch
+import triton.language as tl
+from triton.runtime import interpreter
+
+
+@pytest.fixture(autouse=True)
+def products_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter keeps bf16 as whole numbers and multiplies those; here products are of what they stand for."""
+    dot = interpreter.InterpreterBuilder.create_dot
+
+    def widened(self, a, b, d, input_precision, max_num_imprecise_acc):  # type: ignore[no-untyped-def]
+        return dot(self, _value(a), _value(b), d, input_precision, max_num_imprecise_acc)
+
+    monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", widened)
+
+
+def _value(x: interpreter.TensorHandle) -> interpreter.TensorHandle:
+    if x.dtype.scalar != tl.bfloat16:
+        return x
+    return interpreter.TensorHandle(torch.from_numpy(x.data.copy()).view(torch.bfloat16).float().numpy(), tl.float32)

@@ -1,0 +1,76 @@
+"""The kernels of a head against the definition, in Triton's interpreter."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from diacritic.training.kernels.heads import Read
+
+RUNS, ROWS, WIDTH, CODE = 2, 150, 32, 16
+KINDS = {"deep": (True, 2, True), "flat": (False, 1, True), "unfelt": (False, 1, False), "bare": (False, 0, False)}
+"""Two hidden layers or one, how many indices, and whether the code's vector receives a gradient."""
+
+
+def case(kind: str, outputs: int) -> tuple[dict[str, Tensor], list[Tensor], list[int]]:
+    deep, count, felt = KINDS[kind]
+    made = torch.Generator().manual_seed(outputs)
+
+    def normal(*size: int) -> Tensor:
+        return torch.randn(RUNS, *size, generator=made)
+
+    values = {
+        "part": normal(ROWS, WIDTH),
+        "embedding": normal(ROWS, CODE) if felt else None,
+        "table": normal(12, WIDTH) if count else None,
+        "inner": normal(WIDTH, WIDTH) / 6 if deep else None,
+        "inner_bias": normal(WIDTH) if deep else None,
+        "last": normal(WIDTH, outputs) / 6,
+        "last_bias": normal(outputs),
+    }
+    indices = [torch.randint(6, (RUNS, ROWS), generator=made) for _ in range(count)]
+    return {name: value for name, value in values.items() if value is not None}, indices, [0, 6][:count]
+
+
+def in_torch(
+    values: dict[str, Tensor], reading: Tensor, indices: list[Tensor], begins: list[int], low: torch.dtype
+) -> Tensor:
+    """In float64, with weights and activations rounded as they are stored, so that the same units are active."""
+    total = values["part"]
+    run = torch.arange(RUNS).unsqueeze(1)
+    for index, begin in zip(indices, begins, strict=True):
+        total = total + values["table"][run, index + begin]
+    if "embedding" in values:  # a value of its own, so that only its gradient counts
+        read = values["embedding"] @ reading
+        total = total + (read - read.detach())
+    hidden = total.relu().to(low).double()
+    if "inner" in values:
+        hidden = hidden @ values["inner"].to(low).double() + values["inner_bias"].unsqueeze(1)
+        hidden = hidden.relu().to(low).double()
+    return hidden @ values["last"].to(low).double() + values["last_bias"].unsqueeze(1)
+
+
+def error(found: Tensor, expected: Tensor) -> float:
+    return float(((found - expected).norm() / expected.norm()).detach())
+
+
+@pytest.mark.parametrize(("low", "close"), [(torch.float32, 1e-5), (torch.float16, 3e-3), (torch.bfloat16, 0.1)])
+@pytest.mark.parametrize(("kind", "outputs"), [("deep", 4), ("flat", 1), ("unfelt", 20), ("bare", 16)])
+def test_values_and_gradients_are_those_of_torch(low: torch.dtype, close: float, kind: str, outputs: int) -> None:
+    values, indices, begins = case(kind, outputs)
+    made = torch.Generator().manual_seed(1)
+    reading = torch.randn(RUNS, CODE, WIDTH, generator=made)
+    pull = torch.randn(RUNS, ROWS, outputs, generator=made)
+    lowered = {**values, "part": values["part"].to(low)}
+    twins = {name: value.double().requires_grad_() for name, value in lowered.items()}
+    lowered = {name: value.requires_grad_() for name, value in lowered.items()}
+    names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
+    found = Read.apply(*(lowered.get(name) for name in names), reading, indices, begins)
+    expected = in_torch(twins, reading.double(), indices, begins, low)
+    assert isinstance(found, Tensor)
+    assert found.dtype == torch.float32
+    assert error(found, expected) < close
+    flows = torch.autograd.grad((found * pull).sum(), list(lowered.values()))
+    wanted = torch.autograd.grad((expected * pull).sum(), list(twins.values()))
+    for name, flow, other in zip(lowered, flows, wanted, strict=True):
+        assert flow.dtype == lowered[name].dtype
+        assert error(flow, other) < close, name

@@ -1,0 +1,33 @@
+"""The kernels of the carousel's state against the definition, in Triton's interpreter."""
+
+import torch
+
+from diacritic.carrier.quantise import look_up, straight_through
+from diacritic.training.kernels.state import Carousel
+from diacritic.training.scan import running_sum
+
+
+def test_values_are_exact_and_the_gradient_is_that_of_the_running_sum() -> None:
+    made = torch.Generator().manual_seed(0)
+    S, T, N, K, d = 2, 7, 19, 5, 16
+    residual = torch.randn(S, T * N, d, generator=made).requires_grad_()
+    codebook = torch.randn(S, K, d, generator=made)
+    code = torch.randint(K, (S, T, N), generator=made)
+    before = torch.cat([torch.full_like(code[:, :1], K), code[:, :-1]], 1).flatten(1)
+    found = Carousel.apply(residual, codebook, before, code.flatten(1), T)
+    carried = look_up(torch.cat([codebook, torch.zeros(S, 1, d)], 1), before)
+    running = running_sum(residual.unflatten(1, (T, N))).flatten(1, 2)
+    expected = (
+        straight_through(carried + residual, running),
+        straight_through(look_up(codebook, code.flatten(1)), running),
+    )
+    assert isinstance(found, tuple)
+    pull = [torch.randn(residual.shape, generator=made) for _ in found]
+    for one, other in zip(found, expected, strict=True):
+        assert torch.equal(one, other)
+    for used in ((0, 1), (0,), (1,)):
+        one, other = (
+            torch.autograd.grad(torch.stack([pair[k] * pull[k] for k in used]).sum(), residual, retain_graph=True)[0]
+            for pair in (found, expected)
+        )
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
