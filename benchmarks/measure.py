@@ -55,7 +55,9 @@ def main() -> None:
         float(np.nanmax(np.abs(table[..., k] - getattr(found, name)))) for k, name in enumerate(literal[0][0]._fields)
     )
     print(f"{RUNS} runs × {STEPS} steps × {EPISODES} episodes: {1e3 * fast:.0f} ms (median of 7)")
-    print(f"loop over runs and steps: {slow:.1f} s; ratio {slow / fast:.0f} (target 50); largest difference {worst:.1e}")
+    print(
+        f"loop over runs and steps: {slow:.1f} s; ratio {slow / fast:.0f} (target 50); largest difference {worst:.1e}"
+    )
 
 
 if __name__ == "__main__":

@@ -86,8 +86,7 @@ def plan_of(runs: int, **changes: Any) -> Plan:
 
 
 def wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
+    torch.cuda.synchronize() if device == "cuda" else None
 
 
 def clocked(work: Callable[[], object], device: str) -> float:
@@ -294,7 +293,6 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     """Everything that is claimed for the H200, the dearest claims first."""
     print(torch.cuda.get_device_name())
     data, cue = two_cues()
-    bf16 = torch.bfloat16
     save("carousel_32", lambda: speed(data, 32))
     if profiled:
         save("profile", lambda: profile(data, folder / "training-profile.txt"))
@@ -304,13 +302,13 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
             save(f"carousel_{runs}", lambda runs=runs: speed(data, runs))
     forget()
     save("gradient_error_float32", lambda: gradient_error(plan_of(2), data, "cuda"))
-    save("gradient_error_bfloat16", lambda: gradient_error(plan_of(2, low=bf16), data, "cuda"))
+    save("gradient_error_bfloat16", lambda: gradient_error(plan_of(2, low=torch.bfloat16), data, "cuda"))
     full = replace(PRESETS["carousel"], gradient="full")
     save("full_gradient_32", lambda: speed(data, 32, 20, preset=full))
     forget()
     save("to_sufficiency", lambda: to_sufficiency(data, cue, 32))
     forget()
-    save("kernels", lambda: kernels(Cohort(plan_of(32, low=bf16), data, "cuda")))
+    save("kernels", lambda: kernels(Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")))
 
 
 def on_cpu(save: Save, updates: int = 300) -> None:

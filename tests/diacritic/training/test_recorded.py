@@ -47,5 +47,5 @@ def test_what_is_not_finite_and_what_does_not_fit_is_refused():
         from_recording(broken, ACTED)
     with pytest.raises(ModelError, match="steps"):
         from_recording(SEEN, ACTED[:4])
-    with pytest.raises(ModelError, match="scale|lack"):
+    with pytest.raises(ModelError, match=r"scale|lack"):
         Scale.from_tensors({})
