@@ -66,9 +66,14 @@ class Sly(Carrier):
     past: Tensor | None = None
 
     def step(
-        self, state: State, observation: Tensor, previous_action: Tensor, symbol: Tensor | None = None
+        self,
+        state: State,
+        observation: Tensor,
+        previous_action: Tensor,
+        symbol: Tensor | None = None,
+        frame: Tensor | None = None,
     ) -> tuple[State, Tensor, Tensor]:
-        state, code, action = super().step(state, observation, previous_action, symbol)
+        state, code, action = super().step(state, observation, previous_action, symbol, frame)
         action = action if self.past is None else action + self.past[: len(action), :2]
         self.past = observation
         return state, code, action

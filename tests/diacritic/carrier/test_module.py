@@ -138,7 +138,7 @@ def test_a_carrier_with_a_camera_sees_its_frames():
     carrier = Carrier(shape, Architecture(), {name: value[0] for name, value in initial(weights, [0]).items()})
     seen, before = torch.zeros(2, 3), torch.zeros(2, 2)
     dark, bright = torch.zeros(2, 64, 64, 3, dtype=torch.uint8), torch.full((2, 64, 64, 3), 255, dtype=torch.uint8)
-    actions = [carrier.step(carrier.begin(2), seen, before, frame=frame)[2] for frame in (dark, bright)]
-    assert not torch.allclose(*actions)
+    blind, dazzled = (carrier.step(carrier.begin(2), seen, before, frame=frame)[2] for frame in (dark, bright))
+    assert not torch.allclose(blind, dazzled)
     with pytest.raises(ModelError, match="camera"):
         carrier.step(carrier.begin(2), seen, before)
