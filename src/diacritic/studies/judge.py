@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def judge_machine(task: Task, gate: Gate, move: NDArray[np.int64], act: NDArray[np.float64]) -> Row:
-    """A code machine: exact scores of every step, exact closed loop, the gate, and what the code tells of what hides."""
+    """A code machine: exact scores and closed loop, the gate, and what the code tells of hidden values."""
     model = model_of(task)
     machine = CodeMachine(move, act).greedy()
     occupancy = watch(machine, model)
