@@ -41,6 +41,7 @@ BASE: tuple[Term, ...] = (Imitation(), Rate(), Quantisation())
 _BFS = FutureSufficiency()
 _FORECAST = FutureBehaviour()
 _PENDING = PendingDecisions()
+_PENDING_SYMBOL = PendingDecisions(reads="symbol")
 
 
 def _learners() -> list[Learner]:
@@ -110,7 +111,7 @@ def _learners() -> list[Learner]:
         *[
             Learner(
                 name + ("+task-informed" if informed else ""),
-                (Controlled(choice, weight), Rate(), Quantisation(), *([_PENDING] if informed else [])),
+                (Controlled(choice, weight), Rate(), Quantisation(), *([_PENDING_SYMBOL] if informed else [])),
                 (("side", "symbol"), ("readout", choice)),
                 note=f"{choice} readout of (C, Ō)",
             )

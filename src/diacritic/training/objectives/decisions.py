@@ -1,6 +1,6 @@
 """Task-informed supervision: which action will each pending decision take?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -27,6 +27,8 @@ class PendingDecisions:
     since: Literal["last-reveal", "start"] = "last-reveal"
     stride: int = 1
     """Supervise every so many steps."""
+    reads: Literal["observation", "symbol"] = "observation"
+    """`symbol`: q_d(Ō_t, C_t), as the read-side controls must have it."""
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         outputs = self.decisions * shape.action
@@ -42,7 +44,8 @@ class PendingDecisions:
             wanted = data.target[steps].transpose(0, 1).expand(1, data.horizon, -1, -1, -1)
         else:
             wanted = need(data.pending, "pending", "pending decisions")
-        prediction = trace.read_steps("pending").unflatten(-1, (self.decisions, data.shape.action))
+        seen = replace(trace, features=trace.side) if self.reads == "symbol" else trace
+        prediction = seen.read_steps("pending").unflatten(-1, (self.decisions, data.shape.action))
         time = torch.arange(data.horizon, device=steps.device)
         first = data.last_reveal if self.since == "last-reveal" else 0
         supervised = (time >= first) & ((time - first) % self.stride == 0)

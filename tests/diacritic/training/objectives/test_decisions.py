@@ -8,6 +8,7 @@ from carrier_twin import error, head, one_of, scene, symbols, vectors
 
 from certify.errors import ModelError
 from diacritic.training.data import Data
+from diacritic.training.learner import learner
 from diacritic.training.objectives.decisions import PendingDecisions
 
 
@@ -52,3 +53,20 @@ def test_it_must_know_its_decisions() -> None:
     missing = replace(vectors(7, 3), pending=None)
     with pytest.raises(ModelError, match=r"data\.pending: the term 'pending decisions' needs it"):
         PendingDecisions().loss(at.trace, missing, at.clock)
+
+
+def test_the_read_side_controls_see_the_symbol_and_not_the_observation() -> None:
+    data = replace(vectors(7, 3), last_reveal=1, decisions=(4, 6))
+    at = scene([PendingDecisions(reads="symbol")], data)
+    term, blind = PendingDecisions(reads="symbol"), PendingDecisions()
+    side = torch.randn_like(at.trace.side)
+    seen = replace(at.trace, side=side)
+    assert torch.equal(term.loss(seen, at.data, at.clock), blind.loss(replace(seen, features=side), at.data, at.clock))
+    dark = replace(seen, features=torch.zeros_like(seen.features))
+    assert torch.equal(term.loss(dark, at.data, at.clock), term.loss(seen, at.data, at.clock))
+
+
+def test_hierarchical_and_intent_learners_are_supervised_through_the_symbol() -> None:
+    for name in ("hierarchical", "hierarchical-10", "hierarchical-30", "intent"):
+        (term,) = (t for t in learner(f"{name}+task-informed").terms if isinstance(t, PendingDecisions))
+        assert term.reads == "symbol"
