@@ -51,7 +51,7 @@ class _Bounded(torch.autograd.Function):
     """Backward of F_t = γ_t (F_{t−1} + f_t): an elementwise reverse scan."""
 
     @staticmethod
-    def forward(ctx, residual: Tensor, factor: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx, residual: Tensor, factor: Tensor) -> Tensor:
         ctx.save_for_backward(factor)
         return residual.clone()  # only its gradient is ever used
 
@@ -70,4 +70,4 @@ def running_sum(residual: Tensor, factor: Tensor | None = None, persistent: bool
     """F of every step, [S, T, N, d], for its gradient: Σ_{s≤t} f_s, or with a bound the scan with factors 1 − tanh²."""
     if not persistent:
         return residual if factor is None else residual * factor.detach()
-    return residual.cumsum(1) if factor is None else _Bounded.apply(residual, factor.detach())  # type: ignore[return-value]
+    return residual.cumsum(1) if factor is None else _Bounded.apply(residual, factor.detach())

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -53,7 +54,7 @@ def train(
 
 
 @torch.no_grad()
-def measure(cohort: Cohort) -> dict[str, object]:
+def measure(cohort: Cohort) -> dict[str, Any]:
     """Losses by term, code usage and perplexity of every run, over the whole set."""
     used = usage(cohort.trace())
     entropy = -(used * used.clamp(min=1e-30).log()).sum(1)
@@ -72,7 +73,7 @@ def _rounded(values: list[float]) -> list[float | None]:
 
 
 @contextmanager
-def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterator[Callable[[dict[str, object]], None]]:
+def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Append lines to metrics.jsonl, first dropping those written after the checkpoint that training resumes from."""
     writer = None
     if tensorboard is not None:
@@ -80,12 +81,12 @@ def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterat
 
         writer = SummaryWriter(str(tensorboard))
 
-    def log(line: dict[str, object]) -> None:
+    def log(line: dict[str, Any]) -> None:
         if folder is not None:
             with (folder / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(line) + "\n")
         if writer is not None:
-            for name, values in line["loss"].items():  # type: ignore[attr-defined]
+            for name, values in line["loss"].items():
                 finite = [value for value in values if value is not None]
                 if finite:
                     writer.add_scalar(f"loss/{name}", sum(finite) / len(finite), line["step"])

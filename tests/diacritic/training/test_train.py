@@ -130,9 +130,9 @@ def test_measures_are_over_the_whole_set() -> None:
         for n in range(4):
             code = int(codes[t, n])
             share[code] = share.get(code, 0.0) + float(cohort.data.weight[n]) / 5
-    assert found["codes_used"][0] == len(share)  # type: ignore[index]
+    assert found["codes_used"][0] == len(share)
     entropy = -sum(p * math.log(p) for p in share.values())
-    assert found["perplexity"][0] == pytest.approx(math.exp(entropy), rel=1e-4)  # type: ignore[index]
+    assert found["perplexity"][0] == pytest.approx(math.exp(entropy), rel=1e-4)
     json.dumps(found, allow_nan=False)
 
 

@@ -185,7 +185,7 @@ class Encode(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx, observation: Tensor, previous: Tensor, first: Tensor, acting: Tensor, wide: Tensor, bias: Tensor
     ) -> tuple[Tensor, ...]:
         low = observation.dtype

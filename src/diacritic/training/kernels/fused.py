@@ -47,7 +47,7 @@ class Heads:
     def state(self, before: Tensor, code: Tensor, steps: int) -> tuple[Tensor, Tensor]:
         """ẽ and e of every row [S, T·N], with the gradient of the running sum over steps."""
         residual = self.read("residual", before, None)
-        return Carousel.apply(residual, self.parameters["codebook"], before, code, steps)  # type: ignore[return-value]
+        return Carousel.apply(residual, self.parameters["codebook"], before, code, steps)
 
     def logits(self, name: str) -> Tensor:
         """A head on g_o alone."""
@@ -61,7 +61,7 @@ class Heads:
         last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
         reading = None if embedding is None else given[f"{name}.code.weight"]
         indices = [index.contiguous() for index in indices]
-        return Read.apply(self.parts[name], embedding, table, *inner, *last, reading, indices, begins)  # type: ignore[return-value]
+        return Read.apply(self.parts[name], embedding, table, *inner, *last, reading, indices, begins)
 
 
 def heads(parameters: Parameters, shown: Inputs, low: torch.dtype) -> Heads:
@@ -77,7 +77,7 @@ def heads(parameters: Parameters, shown: Inputs, low: torch.dtype) -> Heads:
     bias = torch.stack([parameters["observe.second.bias"], *biases], 1)
     observation, first = _with_one(parameters, "observe.first", shown.observation, low)
     previous, acting = _with_one(parameters, "previous", shown.previous, low)
-    features, *parts = Encode.apply(observation, previous, first, acting, wide, bias)  # type: ignore[misc]
+    features, *parts = Encode.apply(observation, previous, first, acting, wide, bias)
     return Heads(parameters, features, dict(zip(names, parts, strict=True)))
 
 

@@ -189,7 +189,7 @@ class Read(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx,
         part: Tensor,
         embedding: Tensor | None,
@@ -217,7 +217,8 @@ class Read(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx, flow: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
+        (flow,) = flows
         part, deep, inner, last, reading, table, *indices = ctx.saved_tensors
         chosen = tuple(indices), ctx.begins
         of_inner = of_inner_bias = None

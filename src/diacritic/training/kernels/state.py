@@ -45,7 +45,7 @@ class Carousel(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx, residual: Tensor, codebook: Tensor, before: Tensor, code: Tensor, steps: int
     ) -> tuple[Tensor, Tensor]:
         S, R, d = residual.shape
@@ -57,7 +57,8 @@ class Carousel(torch.autograd.Function):
         return proposal, embedding
 
     @staticmethod
-    def backward(ctx, proposal: Tensor, embedding: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
+        proposal, embedding = flows
         S, R, d = proposal.shape
         columns = R // ctx.steps * d
         into = torch.empty_like(proposal, memory_format=torch.contiguous_format)

@@ -15,7 +15,7 @@ def products_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter keeps bf16 as whole numbers and multiplies those; here products are of what they stand for."""
     dot = interpreter.InterpreterBuilder.create_dot
 
-    def widened(self, a, b, d, input_precision, max_num_imprecise_acc):  # type: ignore[no-untyped-def]
+    def widened(self, a, b, d, input_precision, max_num_imprecise_acc):
         return dot(self, _value(a), _value(b), d, input_precision, max_num_imprecise_acc)
 
     monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", widened)

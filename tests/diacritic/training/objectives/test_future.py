@@ -78,9 +78,10 @@ def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
     data = vectors(5, 3)
     assert data.forecast is not None
     term = FutureBehaviour()
-    both = replace(data, forecast=torch.cat([data.forecast, -data.forecast]))
+    pair = data.forecast, -data.forecast
+    both = replace(data, forecast=torch.cat(pair))
     at = scene([term], data)
-    own = [term.loss(at.trace, replace(data, forecast=part), at.clock) for part in both.forecast.split(1)]  # type: ignore[union-attr]
+    own = [term.loss(at.trace, replace(data, forecast=part), at.clock) for part in pair]
     found = term.loss(at.trace, both, at.clock)
     assert torch.equal(found, torch.stack([own[0][0], own[1][1]]))
 
