@@ -1,6 +1,6 @@
 """Codes on recorded episodes: plug-in rates and scores against the classes that the recording itself certifies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from certify.relations import Relation
 from diacritic.measure.colours import uncoloured
 from diacritic.measure.corrections import correction
 from diacritic.measure.counts import Counts, Floats, Partition
-from diacritic.measure.gates import THRESHOLD, Gate, score_arrays
+from diacritic.measure.gates import THRESHOLD
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes
 
@@ -151,12 +151,6 @@ def score_codes(codes: ArrayLike, classes: Classes) -> tuple[CodeScore, ...]:
         CodeScore(t + 1, rate, required, *(None if np.isnan(value) else value for value in scores))
         for t, (rate, required, *scores) in enumerate(zip(*(column.tolist() for column in columns), strict=True))
     )
-
-
-def full_gate(scores: Sequence[CodeScore], gaps: Sequence[range], decisions: Sequence[int]) -> bool:
-    """S_Γ > 0.9 wherever memory is required in the gaps and S_G > 0.9 at each decision; steps count from 0."""
-    gate = Gate.of("full", {f"gap {k + 1}": gap for k, gap in enumerate(gaps)}, {f"step {t + 1}": t for t in decisions})
-    return bool(gate.passes(*score_arrays(scores)))
 
 
 def _explained(left: Floats, whole: Floats | float) -> Floats:
