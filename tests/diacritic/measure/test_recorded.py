@@ -26,7 +26,7 @@ GAPS, DECISIONS = (range(1, 2), range(3, 4)), (2, 4)
 
 
 def passes(scores: tuple[CodeScore, ...], gaps: tuple[range, ...] = GAPS) -> bool:
-    windows = Windows({f"gap {k + 1}": gap for k, gap in enumerate(gaps)}, {f"step {t}": t for t in DECISIONS})
+    windows = Windows({f"gap {k + 1}": tuple(gap) for k, gap in enumerate(gaps)}, {f"step {t}": t for t in DECISIONS})
     return bool(full(windows).passes(*score_arrays(scores)))
 
 
