@@ -1,9 +1,7 @@
 # Everything runs in .venv, which every target makes first if it is missing or older than what defines it.
-EXTRAS := search,sources,learn,robot,measure,studies,dev
-# What is used so far of the extra `report`, which takes the place of this line once it is used in full.
-PACKAGES := matplotlib av
+EXTRAS := search,sources,learn,robot,measure,studies,cluster,report,dev
 # Debian packages that the tests marked `system` need.
-SYSTEM_PACKAGES := libegl1 libosmesa6
+SYSTEM_PACKAGES := libegl1 libosmesa6 chromium
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
@@ -14,7 +12,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt Makefile
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]" $(PACKAGES)
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
 
 demo: $(READY)

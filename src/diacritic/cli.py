@@ -6,10 +6,16 @@ from collections.abc import Sequence
 import tyro
 
 from certify.errors import ModelError
+from diacritic.commands.export import Export, Play
+from diacritic.commands.figure import Figure
+from diacritic.commands.ledger import Ledger
 from diacritic.commands.measure import Measure
 from diacritic.commands.probe import Probe
 from diacritic.commands.record import Record
+from diacritic.commands.report import Report
 from diacritic.commands.rollout import Rollout
+from diacritic.commands.select_k import SelectK
+from diacritic.commands.study import Study
 from diacritic.commands.train import Train
 from diacritic.commands.video import Video
 
@@ -20,6 +26,13 @@ COMMANDS = {
     "measure": Measure,
     "rollout": Rollout,
     "video": Video,
+    "export": Export,
+    "play": Play,
+    "report": Report,
+    "study": Study,
+    "ledger": Ledger,
+    "select-k": SelectK,
+    "figure": Figure,
 }
 
 

@@ -186,14 +186,25 @@ def _block(
     x = x.flatten(1, 2)
     parts = linear(parameters, f"{name}.attention", _norm(x))
     parts = parts.view(runs * episodes, steps, 3, HEADS, width // HEADS)
+    mixed, kept = _attend(parts, past)
+    x = x + linear(parameters, f"{name}.mix", mixed.reshape(x.shape))
+    hidden = torch.relu(linear(parameters, f"{name}.expand", _norm(x)))
+    x = x + linear(parameters, f"{name}.contract", hidden)
+    return x.view(runs, episodes, steps, width), kept
+
+
+def _attend(parts: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Attention of [rows, T, 3, heads, ·] to itself and the past: the mixture, [rows, T, heads, ·]; keys and values."""
     query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
+    if parts.is_cuda and parts.requires_grad and past is None:
+        from diacritic.carrier import short_attention  # needs Triton, which comes with CUDA builds alone
+
+        if short_attention.fits(parts):
+            return short_attention.attend(parts), (key, value)
     if past is not None:
         key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
     mixed = F.scaled_dot_product_attention(query, key, value, is_causal=past is None)
-    x = x + linear(parameters, f"{name}.mix", mixed.transpose(1, 2).reshape(x.shape))
-    hidden = torch.relu(linear(parameters, f"{name}.expand", _norm(x)))
-    x = x + linear(parameters, f"{name}.contract", hidden)
-    return x.view(runs, episodes, steps, width), (key, value)
+    return mixed.transpose(1, 2), (key, value)
 
 
 def _norm(x: Tensor) -> Tensor:

@@ -10,10 +10,12 @@ import tyro
 from certify.errors import ModelError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
+from diacritic.commands.probe import kept_probe
 from diacritic.commands.train import is_recording, load_task
 
 if TYPE_CHECKING:
     from certify import Model
+    from diacritic.measure.scores import Requirement
     from diacritic.measure.verdict import Verdict
 
 Judged = list[tuple[Path, "Verdict"]]
@@ -29,6 +31,10 @@ class Measure:
     """What the runs learned, where they do not say it themselves: the path of a recording or of a model file, or a zoo
     task with its parameters in one word ("memory-chain bits=2 delay=30"). A recording that the runs have not seen is
     judged in full."""
+    fresh: Path | None = None
+    """An independent recording of the same task, on which every verdict is asked for again."""
+    certificate: Path | None = None
+    """Certificate of the symbolic task that the runs learned: it is checked, and its rates are what is required."""
     episodes: int = 128
     """Closed-loop episodes of a recorded task, for body memory and own occupancy; 0 leaves them out."""
     interventions: int = 16
@@ -43,8 +49,10 @@ class Measure:
     def run(self) -> int:
         if not self.runs:
             raise ModelError("measure", "give the folder of at least one run")
-        if min(self.episodes, self.interventions) < 0 or 0 < self.episodes < 16:
-            raise ModelError("measure", "--episodes is 0 or at least 16, and --interventions is not negative")
+        if self.episodes != 0 and self.episodes < 16:
+            raise ModelError("--episodes", f"{self.episodes} are too few to judge by; give 0 or at least 16")
+        if self.interventions != 0 and self.interventions < 8:
+            raise ModelError("--interventions", f"{self.interventions} are too few to judge by; give 0 or at least 8")
         with remedies():
             from diacritic.measure.report import show, summary
             from diacritic.rollout.stored import find_runs
@@ -74,7 +82,6 @@ class Measure:
 
     def _symbolic(self, paths: Mapping[Path, Mapping[str, Any]]) -> Iterator[Judged]:
         """Runs on symbolic tasks, those of one task and learner together."""
-        from diacritic.measure.scores import Requirement
         from diacritic.measure.symbolic_run import examine_symbolic
         from diacritic.measure.verdict import Subject
         from diacritic.training.runs import load_run
@@ -86,7 +93,7 @@ class Measure:
             if name not in known:
                 model = load_task(*_words(name))
                 with working(f"certifying {model.name}"):
-                    known[name] = model, Requirement.of(model)
+                    known[name] = model, self._requirement(model)
             model, requirement = known[name]
             if manifest.get("model_sha256", model.digest) != model.digest:
                 raise ModelError(str(path), f"learned another model than {name!r}; give the right one with --task")
@@ -97,6 +104,12 @@ class Measure:
                 found = examine_symbolic(subject, model, shape, architecture, weights, requirement)
             groups.setdefault((name, learner), []).append((path, found))
         yield from groups.values()
+
+    def _requirement(self, model: "Model") -> "Requirement":
+        from diacritic.measure.certified import certified_requirement
+        from diacritic.measure.scores import Requirement
+
+        return Requirement.of(model) if self.certificate is None else certified_requirement(self.certificate, model)
 
     def _recorded(self, paths: list[Path]) -> Iterator[Judged]:
         """Runs on recordings, those that can play together together."""
@@ -109,10 +122,12 @@ class Measure:
         from diacritic.rollout.stored import groups
 
         demos = load(self.task)
+        probe = kept_probe(Path(self.task), demos.digest)
+        fresh = None if self.fresh is None else load(self.fresh)
         effort = Effort(self.episodes, self.interventions, self.seed, self.threads)
         for group in groups(paths):
             with working(f"examining {len(group.runs)} runs of {group.task.name}"):
-                found = examine_recorded(group, demos, effort)
+                found = examine_recorded(group, demos, effort, probe, fresh)
             yield [(run.path, verdict) for run, verdict in zip(group.runs, found, strict=True)]
 
     def _name(self, path: Path, manifest: Mapping[str, Any]) -> str:

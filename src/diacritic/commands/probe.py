@@ -66,9 +66,27 @@ class Probe:
             )
             print("\n".join(f"          {line}" for line in [*lines(cells), *map(_told, bad)]))
             document["probes"][name] = {"passed": not bad, "cells": [cell.to_dict() for cell in cells]}
-        stem = path.name.removesuffix(".json").removesuffix(".npz")
-        write_text(path.with_name(f"{stem}.probe.json"), json.dumps(document | {"passed": clean}, indent=1) + "\n")
+        write_text(probe_file(path), json.dumps(document | {"passed": clean}, indent=1) + "\n")
         return clean
+
+
+def probe_file(recording: Path) -> Path:
+    """Where the probes of a recording are kept."""
+    stem = recording.name.removesuffix(".json").removesuffix(".npz")
+    return recording.with_name(f"{stem}.probe.json")
+
+
+def kept_probe(recording: Path, digest: str) -> dict[str, Any] | None:
+    """What was found in this very recording, if it has been probed."""
+    from diacritic.demos.storage import read_json
+
+    path = probe_file(recording)
+    if not path.exists():
+        return None
+    document = read_json(path, FORMAT, "run `diacritic probe` again")
+    if document.get("demos_sha256") != digest:
+        raise ModelError(str(path), "is of another recording; run `diacritic probe` again")
+    return document
 
 
 def _actions(demos: "Demos") -> "list[Cell]":

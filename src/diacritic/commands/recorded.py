@@ -3,13 +3,10 @@
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -23,8 +20,7 @@ from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.data import Data
-from diacritic.training.demonstrations import fitted, prepare, supervise
+from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.runs import save_runs
@@ -46,7 +42,7 @@ def train_recorded(options: "Train") -> int:
     task = task_of(demos)
     learned, held_out = demos.split(options.demonstrations or DEMONSTRATIONS)
     whole = Classes.of(demos.symbols, demos.choices)
-    options.warn_below(_fewest_codes(whole))
+    options.warn_below(fewest_codes(whole))
     classes = whole.take(slice(learned.episodes, None))  # classes as the whole recording certifies them
     prepared = prepare(learned, held_out, task)
     chosen, device = fitted(learner(options.learner), len(task.decisions)), options.chosen_device()
@@ -93,14 +89,6 @@ def task_of(demos: Demos) -> "Task":
     return task
 
 
-@torch.no_grad()
-def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
-    """The hard codes of every run on other episodes, [S, T, N], at the present state of training."""
-    watching = Cohort(replace(cohort.plan, batch=None), held_out, str(cohort.device), dict(cohort.parameters))
-    watching.resume_at(cohort.step)
-    return watching.trace().step_code.cpu().numpy()
-
-
 def _passes(scores: Sequence[CodeScore], task: "Task") -> bool:
     return bool(task_gate(task).passes(*score_arrays(scores)))
 
@@ -119,7 +107,7 @@ def _facts(scores: Sequence[CodeScore], task: "Task") -> dict[str, Any]:
     }
 
 
-def _fewest_codes(classes: Classes) -> int:
+def fewest_codes(classes: Classes) -> int:
     """A code must tell apart the classes Γ_t that share a symbol Ō_t."""
     most = 1
     for memory, seen in zip(classes.memory, classes.symbols, strict=True):

@@ -91,8 +91,13 @@ class Train:
         begun = time.perf_counter()
         machine = plan.carrier.memory == "code" and plan.carrier.path != "bypass"
         judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
-        begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
-        cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
+        if chosen.taught:
+            from diacritic.training.certified import certified_labels, train_certified
+
+            cohort, _ = train_certified(plan, data, certified_labels(model, requirement), device)
+        else:
+            begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
+            cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
         known = {"task": model.name, "model_sha256": model.digest}
         facts = self._facts(cohort, model, requirement) if machine else [known for _ in plan.runs]
         paths = save_runs(cohort, self.out, facts)

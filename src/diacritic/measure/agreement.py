@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify.errors import ModelError
-from certify.sources._need import need
+from diacritic.measure.statistics import wilson
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,3 @@ class Agreement:
         said = f"{self.agree}/{self.runs} verdicts agree ({self.share:.2f}, 95 % {low:.2f}–{high:.2f})"
         switched = sorted({*self.first_only, *self.second_only})
         return [head, *table, f"{said}; switched: {', '.join(map(str, switched)) or 'none'}"]
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share."""
-    if not 0 <= successes <= trials or not trials:
-        raise ModelError("trials", f"{successes} of {trials} is no share")
-    low, high = need("statsmodels.stats.proportion", "measure").proportion_confint(successes, trials, method="wilson")
-    return float(low), float(high)

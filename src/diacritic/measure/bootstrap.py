@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,17 +10,10 @@ from certify.errors import ModelError
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE
+from diacritic.measure.statistics import Interval
 
 Floats = NDArray[np.float64]
 REPLICATES = 1000
-
-
-class Interval(NamedTuple):
-    """An estimate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify.errors import ModelError
-from diacritic.measure.agreement import wilson
+from diacritic.measure.statistics import wilson
 
 CORRECT = 0.05  # class error at the first place step, below which a policy counts as correct
 LOW_RATE = 0.9  # bits in the second gap, where one bit is required

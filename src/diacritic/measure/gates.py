@@ -5,14 +5,15 @@ exceeds the threshold. Sensitivity to the threshold and bimodality are then prop
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import ModelError
-from diacritic.measure.windows import Steps, Windows, task_windows
+from diacritic.measure.scores import StepScore
+from diacritic.measure.windows import Steps, Windows, derived_windows, task_windows
 
 if TYPE_CHECKING:
     from diacritic.tasks.franka.task import Task
@@ -22,6 +23,9 @@ THRESHOLD = 0.9  # a score must exceed it
 THRESHOLDS = (0.8, 0.9, 0.95)
 SHARP = 0.999  # above, a score counts as perfect
 SUCCESS = 0.99  # closed-loop success of the external gate
+
+Symbolic = Literal["t-maze", "external", "full"]
+"""The gates of symbolic tasks, by name."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class Judgement:
     least: float  # the least score; 1 where nothing is required
     parts: dict[str, float | None]  # of each window and decision; None where nothing is required
     failures: tuple[str, ...]
+
+    @property
+    def sufficient(self) -> bool:
+        """A run that passed is sufficient."""
+        return self.passed
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,19 @@ def task_gate(task: "Task") -> Gate:
     if task.name == "hidden-mass":
         return at_use(windows, "slot")
     return weighing(windows) if task.name == "weighing" else full(windows)
+
+
+def judge_scores(
+    name: Symbolic, steps: Sequence[StepScore], success: float | None = None, threshold: float = THRESHOLD
+) -> Judgement:
+    """A run on a symbolic task, by the gate of that name; windows and decisions are those that its scores imply."""
+    if name not in get_args(Symbolic):
+        raise ModelError("gate", f"unknown gate {name!r}; expected {', '.join(get_args(Symbolic))}")
+    windows = derived_windows([step.requirement for step in steps], [step.decision for step in steps])
+    gate = {"t-maze": t_maze, "external": external, "full": full}[name](windows)
+    found = gate.judge(*score_arrays(steps), threshold, [step.error for step in steps], success)
+    unproved = [f"step {step.t}: the requirement is not proved" for step in steps if step.requirement is None]
+    return replace(found, failures=(*unproved, *found.failures))
 
 
 class _Scored(Protocol):

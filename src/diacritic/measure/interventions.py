@@ -5,12 +5,13 @@ remembered can tell them apart. Between steps t and s the running policy is chan
 with those that it makes unchanged. *Swap*: the code of j, everything else from i. *Shuffle*: everything else from a
 policy that really saw the past of j, the code of i. *Reset*: no code yet. *Freeze*: the code of step t, put back before
 every later step. Where the code alone carries the memory, a swap moves the decision of i to that of j, a shuffle moves
-nothing, and after a reset i and j are no longer told apart. A freeze passes no judgement: it shows whether the code of
-step t holds all the rest of the way. Steps count from 0.
+nothing, and after a reset i and j are no longer told apart: what they then decide is the same, or as by lot. A freeze
+passes no judgement: it shows whether the code of step t holds all the rest of the way. Steps count from 0.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ CODE = ("code", "embedding")  # fields of a state that are the code; the embeddi
 MOST_PAIRS = 4096  # more than these are drawn instead of listed
 CLEAR = 0.9  # share of the pairs that must behave as named
 DECISIVE = 0.1  # and share that may not
+DOUBT = 0.1  # level of the sign test where pairs are drawn
 TOLD = 0.8  # share that must be told apart where noise could do it, too
 
 
@@ -65,6 +67,11 @@ class Effect:
     def neither(self) -> float:
         return 1 - self.partner - self.own
 
+    @property
+    def excess(self) -> float:
+        """Own beyond the partner's: decisions by lot are as often the one as the other."""
+        return self.own - self.partner
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -78,7 +85,7 @@ class Trial:
     decided: float  # share of the pairs that the unchanged policy tells apart
     swap: Effect | None = None
     shuffle: Effect | None = None
-    reset: Effect | None = None  # own: both keep their decisions
+    reset: Effect | None = None  # own: both keep their decisions; partner: they exchange them
     freeze: Effect | None = None
 
     @property
@@ -91,9 +98,15 @@ class Trial:
             found.append(f"{self.name}: swapped codes swap {self.swap.partner:.0%} of the decisions")
         if not self.shuffle.own > CLEAR:
             found.append(f"{self.name}: another past with the same code changes {1 - self.shuffle.own:.0%} of them")
-        if not self.reset.own < DECISIVE:
-            found.append(f"{self.name}: {self.reset.own:.0%} of the pairs are still told apart without a code")
+        if not self.reset.excess < DECISIVE and (self.exact or self._beyond_chance(self.reset)):
+            found.append(f"{self.name}: {self.reset.excess:.0%} of the pairs are still told apart without a code")
         return tuple(found)
+
+    def _beyond_chance(self, effect: Effect) -> bool:
+        """A sign test of own against partner; of pairs that are drawn every one counts half, for it may come twice."""
+        half = self.pairs * self.decided / 2
+        own, other = round(half * effect.own), round(half * effect.partner)
+        return sum(comb(own + other, k) for k in range(own, own + other + 1)) <= DOUBT * 2 ** (own + other)
 
 
 @dataclass(frozen=True)

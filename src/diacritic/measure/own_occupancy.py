@@ -10,7 +10,7 @@ from certify import Model
 from certify.errors import ModelError
 from certify.exact import group_sums, pair, rank
 from certify.relations import Relation
-from diacritic.measure.colours import uncoloured
+from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores
@@ -85,10 +85,10 @@ def own_scores(machine: CodeMachine, model: Model, requirement: Requirement | No
 
 
 def _coloured(score: StepScore, relation: Relation, cells: Cells) -> StepScore:
-    """S_t and R_t where there are no classes, by colouring; masses are rounded at 2⁻⁵²."""
-    kind, counts = relation.kind[cells.node], np.maximum(1, np.rint(cells.weight * 2.0**52)).astype(np.int64)
-    whole = uncoloured(relation, kind, cells.observation, counts=counts)
-    left = uncoloured(relation, kind, joint(cells.observation, cells.code), counts=counts)
+    """S_t and R_t where there are no classes, by colouring."""
+    kind, masses = relation.kind[cells.node], whole_numbers(cells.weight)
+    whole = uncoloured(relation, kind, cells.observation, masses=masses)
+    left = uncoloured(relation, kind, joint(cells.observation, cells.code), masses=masses)
     explained = min(1.0, max(0.0, 1 - left / whole)) if whole > POSITIVE else None
     return replace(score, requirement=whole, sufficiency=explained)
 

@@ -1,6 +1,6 @@
 """Saved runs on a recorded Franka task: held-out codes, estimator controls, and the probes in closed loop."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,25 +9,29 @@ import torch
 from numpy.typing import NDArray
 
 from certify.errors import ModelError
-from diacritic.carrier.module import Carrier
-from diacritic.carrier.shape import Shape
 from diacritic.demos.leaks import failures
 from diacritic.demos.storage import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
-from diacritic.measure.bootstrap import window_intervals
-from diacritic.measure.content import hidden_labels, information, questions
-from diacritic.measure.crossval import rate_bound
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence, class_error
 from diacritic.measure.gates import THRESHOLDS, Gate, Judgement, full, kept, task_gate
-from diacritic.measure.interventions import TOLD, Attribution, Episodes, attribute
+from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_franka import attribute_franka
+from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.own_play import OwnPlay, own_play
-from diacritic.measure.persistence import reset_leak
+from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
-from diacritic.measure.resolution import resolution_sweep
+from diacritic.measure.replication import replicate
 from diacritic.measure.symbolic_run import construction
-from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge
+from diacritic.measure.verdict import (
+    Control,
+    Profile,
+    Subject,
+    Verdict,
+    intervention_controls,
+    judge,
+    same_verdict,
+)
 from diacritic.measure.windows import task_windows
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.stored import Group, StoredRun
@@ -36,11 +40,6 @@ from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 
 Ints = NDArray[np.integer[Any]]
-REPLICATES = 200  # of the bootstrap
-PERMUTATIONS = 5  # of the permutation null
-PAIRS = 512  # of histories that are intervened on while the expert acts
-GRID = 0.02  # metres: the grid on which position in the code is looked for
-NEGLIGIBLE = 0.1  # bits that the position may explain of the code beyond the null
 
 
 @dataclass(frozen=True)
@@ -64,22 +63,42 @@ class _Watched:
     scores: CohortScores
 
 
-def examine_recorded(group: Group, demos: Demos, effort: Effort = Effort()) -> list[Verdict]:  # noqa: B008 (frozen)
-    """The verdict on every run of a group, from the recording that it was trained on or an independent one."""
-    _same_task(group, demos)
+def examine_recorded(
+    group: Group,
+    demos: Demos,
+    effort: Effort = Effort(),  # noqa: B008 (frozen)
+    probe: Mapping[str, Any] | None = None,
+    fresh: Demos | None = None,
+) -> list[Verdict]:
+    """The verdict on every run of a group, from the recording that it was trained on or an independent one.
+
+    `probe` is what `diacritic probe` found in the recording; without it the acceptance checks have to tell. On `fresh`,
+    an independent recording, every verdict is asked for again.
+    """
+    _same_task(group, demos, "--task")
+    again = None if fresh is None else _fresh(group, demos, fresh)
     whole = Classes.of(demos.symbols, demos.choices)
     own = (
         own_play(group.task, group.policies(), group.binner, effort.episodes, effort.seed, effort.threads)
         if effort.episodes
         else None
     )
-    return [_examine(group, k, demos, whole, own, effort) for k in range(len(group.runs))]
+    leaks = _recorded_leaks(demos) if probe is None else _probed_leaks(probe)
+    found = []
+    for k, run in enumerate(group.runs):
+        held, first = held_out(run, demos)
+        watched = _watch(run, held, whole.take(slice(first, None)))
+        more = [leaks] if own is None else [leaks, *_own(group, k, own, watched, demos, whole)]
+        if again is not None:
+            more.append(_replicated(run, watched, *again))
+        if effort.interventions and run.architecture.memory in ("code", "gaussian"):
+            more += intervention_controls(_closed(run, group, effort), "closed loop")
+        found.append(_examine(run, watched, more, f"{held.episodes} {'held-out' if first else 'fresh'} episodes"))
+    return found
 
 
-def _examine(group: Group, k: int, demos: Demos, whole: Classes, own: OwnPlay | None, effort: Effort) -> Verdict:
-    run, task = group.runs[k], group.task
-    held, first = held_out(run, demos)
-    watched = _watch(run, held, whole.take(slice(first, None)))
+def _examine(run: StoredRun, watched: _Watched, more: list[Control], episodes: str) -> Verdict:
+    task, held = run.task, watched.demos
     gate, scores = task_gate(task), watched.scores
     by_code = gate.judge(scores.sufficiency[0], scores.instantaneous[0])
     errors, windows = _decision_errors(watched, task), task_windows(task)
@@ -88,15 +107,14 @@ def _examine(group: Group, k: int, demos: Demos, whole: Classes, own: OwnPlay | 
     judgement = _behaviour(errors) if reads_out else by_code
     controls = [
         *_sufficiency(gate, by_code, watched, errors, task),
-        *_rate(watched, windows.reported(watched.classes.required)),
+        *rate_controls(watched.codes[0], watched.classes, held, windows.reported(watched.classes.required)),
     ]
-    controls += [construction(run.architecture), *_expert_attribution(run, watched, list(task.decisions.values()))]
-    controls.append(_recorded_leaks(demos))
-    if own is not None:
-        controls += _own(group, k, own, gate, by_code, demos, whole)
-    if effort.interventions and run.architecture.memory in ("code", "gaussian"):
-        controls += intervention_controls(_closed(run, group, effort), "closed loop")
-    occupancy = f"codes on {held.episodes} {'held-out' if first else 'fresh'} episodes, expert occupancy"
+    controls += [
+        construction(run.architecture),
+        *interventions_watched(run, held, watched.classes.action, list(task.decisions.values())),
+        *more,
+    ]
+    occupancy = f"codes on {episodes}, expert occupancy"
     seed = int(run.manifest["run"]["seed"])
     subject = Subject(run.path.name, _title(task), str(run.manifest["learner"]), seed, occupancy)
     profile = Profile(
@@ -117,11 +135,11 @@ def held_out(run: StoredRun, demos: Demos) -> tuple[Demos, int]:
     return demos.take(slice(first, None)), first
 
 
-def _same_task(group: Group, demos: Demos) -> None:
+def _same_task(group: Group, demos: Demos, option: str) -> None:
     task = group.task
     if (demos.task, dict(demos.parameters), demos.task_version) != (task.name, task.parameters, task.version):
         said = f"is a recording of {demos.task} {dict(demos.parameters)}"
-        raise ModelError("--task", f"{said}, but the runs learned {task.name} {task.parameters}; give that recording")
+        raise ModelError(option, f"{said}, but the runs learned {task.name} {task.parameters}; give that recording")
 
 
 @torch.no_grad()
@@ -164,6 +182,7 @@ def _sufficiency(
     said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
     both = np.where(np.isnan(scores.corrected_sufficiency[0]), scores.sufficiency[0], scores.corrected_sufficiency[0])
     bias = float(np.nan_to_num(np.abs(both - scores.sufficiency[0])).max())
+    rates = float((scores.corrected_rate[0] - scores.rate[0]).max())
     corrected = gate.judge(both, scores.instantaneous[0])
     controls = [
         Control("sufficiency", "gate", judgement.passed, _parts(judgement), judgement.parts),
@@ -172,7 +191,7 @@ def _sufficiency(
             "sufficiency",
             "Miller–Madow",
             corrected.passed == judgement.passed,
-            f"corrected scores move by at most {bias:.3f}",
+            f"corrected scores move by at most {bias:.3f}, rates by {rates:.3f} bit",
         ),
     ]
     said = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
@@ -192,80 +211,8 @@ def _flags(error: float, scores: CohortScores, task: Task) -> Control:
         bool(g.passes(scores.sufficiency, scores.instantaneous)[0]) for g in (full(windows), kept(windows, "gap2"))
     ]
     raised = Evidence(error, rate, *passes).flags
-    said = "; ".join(f"flag {name}: {RULES[name]}" for name in raised) or "no flag is raised"
+    said = "; ".join(f"flag {name}, an alarm and no proof: {RULES[name]}" for name in raised) or "no flag is raised"
     return Control("sufficiency", "audit flags", not raised, said, list(raised))
-
-
-def _rate(watched: _Watched, windows: Mapping[str, Sequence[int]]) -> list[Control]:
-    controls, demos, codes = [], watched.demos, watched.codes[0]
-    labels = hidden_labels(demos)
-    positions = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
-    for name, steps in windows.items():
-        found = window_intervals(codes, watched.classes, steps, REPLICATES)
-        said = f"{found.rate.value:.2f} bit (95 % {found.rate.low:.2f}–{found.rate.high:.2f})"
-        if found.surplus is not None:
-            said += f", of these H(C|Γ,Ō) {found.surplus.value:.2f} ({found.surplus.low:.2f}–{found.surplus.high:.2f})"
-        controls.append(Control("rate", f"interval, {name}", None, said, [*found.rate]))
-        middle = steps[len(steps) // 2]
-        if positions[list(steps)].std(1).any():  # without noise a waiting arm stands still
-            fine = resolution_sweep(codes, demos.symbols, positions, steps, (GRID,), PERMUTATIONS)[-1]
-            more = max(0.0, fine.excess)
-            said = f"position on a {100 * GRID:g} cm grid explains {more:.3f} bit beyond the permutation null"
-            controls.append(Control("rate", f"resolution, {name}", fine.excess < NEGLIGIBLE, said, fine.rate))
-            bound = rate_bound(codes[middle], demos.symbols[middle], demos.observations[middle])
-            said = f"cross-validated upper bound of H(C|O) at step {middle + 1}: {bound:.2f} bit"
-            controls.append(Control("rate", f"held-out bound, {name}", None, said, bound))
-        bits = {
-            question.title: float(information(codes[None], demos.symbols, question, labels)[0, list(steps)].mean())
-            for question in questions(demos.task, labels)
-        }
-        told = ", ".join(f"{title} {value:.2f}" for title, value in bits.items())
-        controls.append(Control("rate", f"content, {name}", None, told or "no hidden value is recorded", bits))
-    return controls
-
-
-@torch.no_grad()
-def _expert_attribution(run: StoredRun, watched: _Watched, decisions: list[int]) -> list[Control]:
-    """Interventions and episode boundary on the held-out episodes; pixel policies are asked in closed loop alone."""
-    if run.architecture.memory not in ("code", "gaussian") or watched.demos.frames is not None:
-        return []
-    demos, policy = watched.demos, _Scaled(run)
-    symbols = torch.from_numpy(demos.symbols.astype(np.int64))
-    number = policy.symbols
-    hot = torch.nn.functional.one_hot(symbols.clamp(max=number), number + 1)[..., :number].float()
-    seen = torch.cat([run.scale.see(torch.from_numpy(demos.observations)), hot], -1)
-    acted = run.scale.shrink(torch.from_numpy(demos.actions))
-    before = torch.cat([torch.zeros_like(acted[:1]), acted[:-1]])
-    weights = np.full(demos.episodes, 1 / demos.episodes)
-    episodes = Episodes(seen, before, demos.symbols, demos.choices, watched.classes.action, weights)
-
-    def decide(actions: Any, step: int) -> Ints:
-        kinds = np.unique(demos.choices[step])
-        means = torch.stack([acted[step][torch.from_numpy(demos.choices[step] == kind)].mean(0) for kind in kinds])
-        return torch.cdist(actions, means).argmin(1).numpy()
-
-    found = attribute(policy, episodes, decisions, decide, most=PAIRS, least=TOLD)
-    leak = reset_leak(policy, seen, before)
-    boundary = Control("attribution", "episode boundary", not leak.found, leak.line())
-    return [*intervention_controls(found, "expert occupancy"), boundary]
-
-
-class _Scaled:
-    """A stored carrier that reads standardised observations, with the one-hot symbol behind them."""
-
-    def __init__(self, run: StoredRun) -> None:
-        weights, architecture = run.weights, run.architecture
-        self.width = weights["observe.first.weight"].shape[0]
-        self.symbols = weights["symbol.weight"].shape[0] if architecture.side == "symbol" else 0
-        shape = Shape(self.width, weights["previous.weight"].shape[0], symbols=self.symbols)
-        self.carrier = Carrier(shape, architecture, weights)
-
-    def begin(self, batch: int) -> Any:
-        return self.carrier.begin(batch)
-
-    def step(self, state: Any, observation: torch.Tensor, previous_action: torch.Tensor) -> tuple[Any, Any, Any]:
-        symbol = observation[:, self.width :] if self.symbols else None
-        return self.carrier.step(state, observation[:, : self.width], previous_action, symbol)
 
 
 def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
@@ -282,9 +229,7 @@ def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
     )
 
 
-def _own(
-    group: Group, k: int, own: OwnPlay, gate: Gate, judgement: Judgement, demos: Demos, whole: Classes
-) -> list[Control]:
+def _own(group: Group, k: int, own: OwnPlay, watched: _Watched, demos: Demos, whole: Classes) -> list[Control]:
     """What is seen while the policy acts itself."""
     task = group.task
     success = float(own.success[k].mean())
@@ -293,7 +238,7 @@ def _own(
             "sufficiency", "closed loop", None, f"success {success:.2f} in {own.success.shape[1]} episodes", success
         )
     ]
-    controls.append(_own_gate(own, k, gate, judgement, demos, whole))
+    controls.append(_own_gate(own, k, watched, task_gate(task), demos, whole))
     for window, names in pending(task).items():
         for name in names:
             found = body_memory(own.positions[k], own.choices[name], task.windows[window], name, window, own.symbols[k])
@@ -313,7 +258,7 @@ def _own(
     return controls
 
 
-def _own_gate(own: OwnPlay, k: int, gate: Gate, judgement: Judgement, demos: Demos, whole: Classes) -> Control:
+def _own_gate(own: OwnPlay, k: int, watched: _Watched, gate: Gate, demos: Demos, whole: Classes) -> Control:
     """Whether the same gate says the same of the histories that the policy itself brings about."""
     strata = list(demos.convention.strata)
     try:
@@ -321,9 +266,28 @@ def _own_gate(own: OwnPlay, k: int, gate: Gate, judgement: Judgement, demos: Dem
     except ModelError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
     scores = score_cohort(own.codes[k : k + 1], classes)
-    passed = bool(gate.passes(scores.sufficiency, scores.instantaneous)[0])
-    said = f"under own occupancy the gate {'passes' if passed else 'fails'}"
-    return Control("sufficiency", "own occupancy", passed == judgement.passed, said)
+    both = [bool(gate.passes(found.sufficiency, found.instantaneous)[0]) for found in (watched.scores, scores)]
+    return same_verdict("own occupancy", both, "under own occupancy")
+
+
+def _fresh(group: Group, demos: Demos, fresh: Demos) -> tuple[Demos, Classes]:
+    """An independent recording with its own classes."""
+    _same_task(group, fresh, "--fresh")
+    if fresh.digest == demos.digest:
+        raise ModelError("--fresh", "is the recording of --task itself; record another one with another seed")
+    return fresh, Classes.of(fresh.symbols, fresh.choices)
+
+
+def _replicated(run: StoredRun, watched: _Watched, fresh: Demos, classes: Classes) -> Control:
+    """Whether the same gate says the same of episodes that were recorded anew."""
+    again = _watch(run, fresh, classes)
+    windows = task_windows(run.task).reported(watched.classes.required)
+    gate = task_gate(run.task)
+    found = replicate(gate, (watched.codes, watched.classes), (again.codes, again.classes), windows)
+    both = [bool(gate.passes(one.scores.sufficiency, one.scores.instantaneous)[0]) for one in (watched, again)]
+    moved = max(abs(rates.fresh - rates.first) for rates in found.rates.values())
+    said = f"least score moves by {found.score_shift:.3f}, rates by at most {moved:.3f} bit"
+    return same_verdict("fresh recording", both, f"on {fresh.episodes} fresh episodes", said)
 
 
 def _recorded_leaks(demos: Demos) -> Control:
@@ -335,6 +299,19 @@ def _recorded_leaks(demos: Demos) -> Control:
     passed = all(check["passed"] for check in known)
     first = known[0]["text"].splitlines()[0]
     return Control("attribution", "raw observations", passed, f"leak probes of the recording: {first}")
+
+
+def _probed_leaks(probe: Mapping[str, Any]) -> Control:
+    """What `diacritic probe` found: every hidden variable that some probe tells."""
+    best: dict[str, tuple[float, float]] = {}  # accuracy and chance; several classifiers were asked the same
+    for name, table in probe["probes"].items():
+        for cell in table["cells"]:
+            if cell["status"] == "hidden" and not cell["passed"]:
+                what = f"{cell['variable']} in {cell['phase']} from {name}"
+                best[what] = max(best.get(what, (0.0, 0.0)), (cell["accuracy"], cell["chance"]))
+    told = [f"{what} ({accuracy:.2f}, chance {chance:.2f})" for what, (accuracy, chance) in best.items()]
+    said = f"told: {'; '.join(told)}" if told else f"{', '.join(probe['probes'])} tell nothing that must stay hidden"
+    return Control("attribution", "raw observations", not told, said)
 
 
 def _parts(judgement: Judgement) -> str:

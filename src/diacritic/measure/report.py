@@ -7,10 +7,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diacritic.measure.agreement import Agreement
 from diacritic.measure.verdict import QUESTIONS, Control, Verdict
 
 _GOOD = {"sufficient": "yes", "surplus": "no", "sole": "yes"}
 _PARTS = ("sufficiency", "rate", "attribution")
+# controls that ask for the verdict a second time: what the first one, and what the second one, was found on
+_TWICE = (
+    ("own occupancy", "expert occupancy", "own occupancy"),
+    ("fresh recording", "first recording", "fresh recording"),
+)
 
 
 def show(verdict: Verdict, console: Console | None = None) -> None:
@@ -43,6 +49,22 @@ def summary(verdicts: Sequence[Verdict], console: Console | None = None) -> None
     passed = sum(verdict.sufficient.answer == "yes" for verdict in verdicts)
     attributed = sum(verdict.sufficient.answer == verdict.sole.answer == "yes" for verdict in verdicts)
     console.print(f"{passed}/{len(verdicts)} sufficient; {attributed} of them carried by the code alone")
+    for name, first, second in _TWICE:
+        console.print("\n".join(_agreement(verdicts, name, first, second)), end="", markup=False)
+
+
+def _agreement(verdicts: Sequence[Verdict], name: str, first: str, second: str) -> list[str]:
+    """Two verdicts of every run that has both, as a table; nothing where there are none."""
+    found = [
+        (control.data["first"], control.data["second"], verdict.subject.seed)
+        for verdict in verdicts
+        for control in verdict.controls
+        if control.name == name and control.data is not None
+    ]
+    if not found:
+        return []
+    one, two, seeds = zip(*found, strict=True)
+    return [*Agreement.of(one, two, seeds).lines(first, second), ""]
 
 
 def wide_console() -> Console:

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify import Answer, Model, ModelError
-from certify.colouring import Budget, minimum_entropy
-from certify.exact import Ints, Masses, group_sums, pair, rank, representatives
-from certify.floors import bitmasks, floors
-from certify.graph import Graph, Level
-from certify.relations import Relation, blocks, compatibility, settled, strong_classes
+from certify.colouring import Budget
+from certify.exact import Ints, pair, rank
+from certify.floors import floors
+from certify.graph import Graph
+from certify.relations import Relation, compatibility, settled, strong_classes
+from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
 from diacritic.rollout.occupancy import Cells, Occupancy
 
@@ -31,13 +32,22 @@ class Requirement:
     def of(model: Model, seconds: float = 60.0) -> "Requirement":
         """By refinement and colouring, without the searches for one machine that `certify` adds."""
         strong = strong_classes(model.graph)
-        relations = [settled(r, classes) for r, classes in zip(compatibility(model.graph), strong, strict=True)]
+        relations = _relations(model.graph, strong)
         found = floors(model.graph, relations, strong, seconds)
         return Requirement(model, tuple(relations), tuple(f.upper if f.proved else None for f in found))
 
     @staticmethod
+    def stated(model: Model, bits: Sequence[float | None]) -> "Requirement":
+        """R_t from elsewhere, a certificate say."""
+        return Requirement(model, tuple(_relations(model.graph, strong_classes(model.graph))), tuple(bits))
+
+    @staticmethod
     def of_answer(answer: Answer) -> "Requirement":
         return Requirement(answer.model, tuple(answer.relations), tuple(step.rate for step in answer.steps))
+
+
+def _relations(graph: Graph, strong: list[Ints]) -> list[Relation]:
+    return [settled(relation, classes) for relation, classes in zip(compatibility(graph), strong, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,9 @@ def _score(
         classes = sufficiency = _explained(conditional_entropy(kind, known, weight), bits)
         surplus = conditional_entropy(cells.code, joint(seen, kind), weight)
     elif bits is not None:
-        sufficiency = _explained(unresolved(level, relation, cells, budget), bits)
+        exact = (cells.share == 1).all()  # each node has one code, so that the model's own masses count
+        masses = level.mass[cells.node] if exact else whole_numbers(weight)
+        sufficiency = _explained(uncoloured(relation, kind, known, budget, masses), bits)
     policy, expert = occupancy.machine.act[cells.code, seen], laws[law]
     wrong = expert[np.arange(len(policy)), policy.argmax(axis=1)] == 0
     return StepScore(
@@ -108,33 +120,6 @@ def _score(
 def _explained(left: float, whole: float) -> float | None:
     """1 − left/whole: the part of a requirement that the code meets; None where there is none."""
     return None if whole <= POSITIVE else min(1.0, max(0.0, 1 - left / whole))
-
-
-def unresolved(level: Level, relation: Relation, cells: Cells, budget: Budget | None = None) -> float:
-    """Σ_{o,c} P(o,c)·H_χ(o,c): what a second memory would still need, where Γ does not exist.
-
-    H_χ is the least entropy of a proper colouring of the histories that share an observation and a code. A cell whose
-    search meets the limit counts with the best colouring found, so that no memory is overrated.
-    """
-    budget = budget or Budget(60.0)
-    cell, kind = joint(cells.observation, cells.code), relation.kind[cells.node]
-    label, count = rank(pair(cell, kind))
-    one = representatives(label, count)
-    masses = group_sums(label, _whole_numbers(level, cells), count)
-    total, left = sum(int(mass) for mass in masses), 0.0
-    for members in blocks(cell[one]):
-        if len(members) > 1:
-            weights = [int(mass) for mass in masses[members]]
-            conflicts = bitmasks(relation.conflict_matrix(kind[one[members]]))
-            left += sum(weights) / total * minimum_entropy(weights, conflicts, budget.limits()).upper.bits
-    return left
-
-
-def _whole_numbers(level: Level, cells: Cells) -> Masses:
-    """Masses as positive integers: those of the model where each node has one code, else rounded at 2⁻⁵²."""
-    if (cells.share == 1).all():
-        return level.mass[cells.node]
-    return np.maximum(1, np.rint(cells.weight * 2.0**52)).astype(np.int64)
 
 
 def content(occupancy: Occupancy, labels: ArrayLike | Sequence[Ints]) -> tuple[float, ...]:

@@ -13,14 +13,14 @@ from certify.errors import ModelError
 from diacritic.carrier import gru
 from diacritic.carrier.module import Carrier
 from diacritic.carrier.shape import Architecture, Shape
-from diacritic.measure.gates import THRESHOLDS, Judgement, external, score_arrays
+from diacritic.measure.gates import SUCCESS, THRESHOLDS, Judgement, judge_scores
 from diacritic.measure.interventions import Episodes, MachinePolicy, Policy, attribute, model_episodes
 from diacritic.measure.own_occupancy import own_scores
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import POSITIVE, Requirement, law_table, scores
-from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge
-from diacritic.measure.windows import Windows, derived_windows
+from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
+from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import watch
@@ -51,7 +51,7 @@ def examine_symbolic(
     windows = derived_windows(requirement.bits, decision)
     if architecture.sole_carrier:
         machine = machines({name: value[None] for name, value in weights.items()}, architecture, model)[0].greedy()
-        judgement, rate, controls = _machine(machine, model, requirement, windows)
+        judgement, rate, controls = _machine(machine, model, requirement)
         found = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
     else:
         judgement, rate, controls = _watched(policy, shown, model)
@@ -138,13 +138,12 @@ def _one_hot(listed: Episodes, model: Model) -> Episodes:
 
 
 def _machine(
-    machine: CodeMachine, model: Model, requirement: Requirement, windows: Windows
+    machine: CodeMachine, model: Model, requirement: Requirement
 ) -> tuple[Judgement, list[float | None], list[Control]]:
     steps = scores(watch(machine, model), requirement)
     loop = closed_loop(machine, model)
-    gate, arrays = external(windows), score_arrays(steps)
-    judgement = gate.judge(*arrays, success=loop.success)
-    others = {level: gate.judge(*arrays, threshold=level, success=loop.success).passed for level in THRESHOLDS}
+    judgement = judge_scores("external", steps, loop.success)
+    others = {level: judge_scores("external", steps, loop.success, level).passed for level in THRESHOLDS}
     alike = len(set(others.values())) == 1
     said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
     surplus = [s.surplus for s in steps if s.surplus is not None]
@@ -167,10 +166,8 @@ def _own_gate(
         steps = own_scores(machine, model, requirement)
     except ModelError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
-    windows = derived_windows([s.requirement for s in steps], [s.decision for s in steps])
-    passed = external(windows).judge(*score_arrays(steps), success=success).passed
-    said = f"under own occupancy the gate {'passes' if passed else 'fails'}"
-    return Control("sufficiency", "own occupancy", passed == judgement.passed, said)
+    passed = judge_scores("external", steps, success).passed
+    return same_verdict("own occupancy", (judgement.passed, passed), "under own occupancy")
 
 
 def _watched(policy: Policy, shown: Episodes, model: Model) -> tuple[Judgement, list[float | None], list[Control]]:
@@ -183,7 +180,7 @@ def _watched(policy: Policy, shown: Episodes, model: Model) -> tuple[Judgement, 
         right.append(laws[law, np.asarray(action).argmax(-1)] > POSITIVE)
     success = float(weights[np.all(right, 0)].sum())
     rate = [conditional_entropy(code, seen, weights) for code, seen in zip(codes, shown.symbols, strict=True)]
-    passed = success >= 0.99
+    passed = success >= SUCCESS
     failures = () if passed else (f"success {success:.3f}",)
     controls = [Control("sufficiency", "closed loop", None, f"success {success:.3f}, exact", success)]
     controls.append(

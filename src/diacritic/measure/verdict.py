@@ -149,6 +149,13 @@ def judge(
     return Verdict(subject, sufficient, _surplus(sufficient, profile, is_code), sole, tuple(controls), profile)
 
 
+def same_verdict(name: str, both: Sequence[bool], where: str, more: str = "") -> Control:
+    """A second verdict by the same gate beside the first one: it must be the same."""
+    first, second = both
+    said = f"{where} the gate {'passes' if second else 'fails'}" + (f"; {more}" if more else "")
+    return Control("sufficiency", name, first == second, said, {"first": first, "second": second})
+
+
 def intervention_controls(found: Attribution, where: str) -> list[Control]:
     """The four interventions as controls; a freeze passes no judgement."""
     if not found.trials:
@@ -161,7 +168,7 @@ def intervention_controls(found: Attribution, where: str) -> list[Control]:
     wanted = {
         "swap": ("code swap", "partner", "of the decisions become the partner's"),
         "shuffle": ("history shuffle", "own", "of the decisions stay with the code"),
-        "reset": ("code reset", "own", "of the pairs are still told apart"),
+        "reset": ("code reset", "excess", "of the pairs are still told apart, beyond chance"),
         "freeze": ("code freeze", "own", "of the decisions survive without another update"),
     }
     controls = []

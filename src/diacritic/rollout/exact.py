@@ -1,28 +1,26 @@
-"""A machine in its task without sampling: expert occupancy (`watch`), the exact closed loop, and the paper's gates."""
+"""A machine in its task without sampling: expert occupancy (`watch`), the exact closed loop, the gate."""
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from certify import Model, ModelError
 from certify.exact import group_sums, pair, rank
+from diacritic.measure.gates import Judgement, judge_scores
+from diacritic.measure.gates import Symbolic as Gate
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.scores import POSITIVE, Requirement, StepScore, law_table, scores
+from diacritic.measure.scores import Requirement, StepScore, law_table, scores
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import Occupancy, branches, gather, watch
 from diacritic.rollout.world import LivingWorld, Place
 
-__all__ = ["ClosedLoop", "Occupancy", "Requirement", "Verdict", "closed_loop", "scores", "verdict", "watch"]
+__all__ = ["ClosedLoop", "Gate", "Occupancy", "Requirement", "closed_loop", "scores", "verdict", "watch"]
 
-SUFFICIENT = 0.9  # S_Γ and S_G must exceed it
-SUCCESS = 0.99  # of the external gate
 BRANCH_LIMIT = 200_000  # places followed at one step before a policy counts as too random to be enumerated
 
-Gate = Literal["t-maze", "external", "full"]
 _State = tuple[Place, int, int, bool]
 
 
@@ -113,63 +111,6 @@ def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
     return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running), tuple(rates))
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a memory passed a gate, and what it failed on."""
-
-    gate: Gate
-    sufficient: bool
-    failures: tuple[str, ...]
-    least_sufficiency: float | None  # smallest S_Γ (or S_t) of the steps looked at
-    least_decision: float | None  # smallest S_G of the decision steps
-
-
-def verdict(
-    gate: Gate,
-    steps: Sequence[StepScore],
-    loop: ClosedLoop | None = None,
-    window: Sequence[int] | None = None,
-    decisions: Sequence[int] | None = None,
-) -> Verdict:
-    """The paper's gates for symbolic tasks. All ask S_Γ > 0.9 at every step of positive requirement, and beside it
-
-    "t-maze": the right action at every decision step; "external": closed-loop success of at least 0.99; "full":
-    S_G > 0.9 at every decision step. `window` (t from 1) restricts the first test, say to the two gaps; `decisions`
-    are the steps at which the expert's action needs memory, H(G_t|O_t) > 0, unless given.
-    """
-    if gate not in get_args(Gate):
-        raise ModelError("gate", f"unknown gate {gate!r}; expected {', '.join(get_args(Gate))}")
-    if gate == "external" and loop is None:
-        raise ModelError("loop", "the external gate needs the closed loop; give closed_loop(machine, model)")
-    looked_at = [s for s in _chosen("window", steps, window) if s.requirement is None or s.requirement > POSITIVE]
-    decided = [s for s in _chosen("decisions", steps, decisions) if s.decision > POSITIVE]
-    failures = [
-        f"step {s.t}: the requirement is not proved"
-        if s.sufficiency is None
-        else f"step {s.t}: sufficiency {s.sufficiency:.3f}"
-        for s in looked_at
-        if s.sufficiency is None or not s.sufficiency > SUFFICIENT
-    ]
-    if gate == "t-maze":
-        failures += [f"step {s.t}: wrong action with probability {s.error:.3g}" for s in decided if s.error > 0]
-    if gate == "full":
-        scored = [(s.t, s.instantaneous or 0.0) for s in decided]
-        failures += [f"step {t}: decision score {score:.3f}" for t, score in scored if not score > SUFFICIENT]
-    if gate == "external" and loop is not None and loop.success < SUCCESS:
-        failures.append(f"success {loop.success:.3f}")
-    return Verdict(
-        gate,
-        not failures,
-        tuple(failures),
-        min((s.sufficiency for s in looked_at if s.sufficiency is not None), default=None),
-        min((s.instantaneous for s in decided if s.instantaneous is not None), default=None),
-    )
-
-
-def _chosen(place: str, steps: Sequence[StepScore], chosen: Sequence[int] | None) -> Sequence[StepScore]:
-    if chosen is None:
-        return steps
-    outside = [t for t in chosen if not 1 <= t <= len(steps)]
-    if outside or not chosen:
-        raise ModelError(place, f"expected steps 1…{len(steps)}, not {outside or 'none'}")
-    return [steps[t - 1] for t in chosen]
+def verdict(gate: Gate, steps: Sequence[StepScore], loop: ClosedLoop | None = None) -> Judgement:
+    """The gate of that name on the scores of a machine, with the success of its closed loop where there is one."""
+    return judge_scores(gate, steps, None if loop is None else loop.success)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diacritic.measure.gates import SUCCESS, Symbolic, judge_scores
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import content, scores
-from diacritic.rollout.exact import Gate, closed_loop, verdict
+from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import watch
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
@@ -15,15 +16,15 @@ from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_o
 Row = dict[str, Any]
 
 
-def judge_machine(task: Task, gate: Gate, move: NDArray[np.int64], act: NDArray[np.float64]) -> Row:
+def judge_machine(task: Task, gate: Symbolic, move: NDArray[np.int64], act: NDArray[np.float64]) -> Row:
     """A code machine: exact scores and closed loop, the gate, and what the code tells of hidden values."""
     model = model_of(task)
     machine = CodeMachine(move, act).greedy()
     occupancy = watch(machine, model)
     steps = scores(occupancy, requirement_of(task))
     loop = closed_loop(machine, model)
-    found = verdict(gate, steps, loop)
-    row: Row = {"sufficient": found.sufficient, "success": loop.success, "scores": {}, "rate": {}, "requirement": {}}
+    passed = judge_scores(gate, steps, loop.success).passed
+    row: Row = {"sufficient": passed, "success": loop.success, "scores": {}, "rate": {}, "requirement": {}}
     row["surplus"], row["information"] = {}, {}
     known = {name: content(occupancy, labels) for name, labels in hidden_labels(task).items()}
     for name, window in windows(task).items():
@@ -48,7 +49,7 @@ def judge_steps(
     expert takes; the readout code's rate is reported for what it is.
     """
     success = float((right.all(0) * weight).sum())
-    row: Row = {"sufficient": success >= 0.99, "success": success, "scores": {}, "rate": {}, "requirement": {}}
+    row: Row = {"sufficient": success >= SUCCESS, "success": success, "scores": {}, "rate": {}, "requirement": {}}
     bits = requirement_of(task).bits
     for name, window in windows(task).items():
         row["scores"][name] = {"S_Gamma": None, "S_G": None}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from certify.errors import ModelError
+from diacritic.studies.cell import Cell
 
 Row = dict[str, Any]
 REQUIRED = [
@@ -36,27 +37,70 @@ REQUIRED = [
 ]
 
 
+def named(cell: Cell, seed: int) -> Row:
+    """The fields that tell one run of one cell from all others, and what it was made with."""
+    return {
+        "study": cell.study,
+        "cell": cell.name,
+        "task": cell.task.title,
+        "learner": cell.learner,
+        "preset": cell.preset,
+        "seed": seed,
+        "steps": cell.steps,
+        "K": cell.codes,
+        "beta": cell.beta,
+        "N": cell.demonstrations,
+        "gate": cell.gate,
+        "configuration": cell.digest,
+    }
+
+
 def write_ledger(path: Path, rows: Iterable[Row]) -> None:
     """Replace the file by these rows, whole or not at all."""
-    ordered = sorted(rows, key=_key)
-    for row in ordered:
-        missing = [key for key in REQUIRED if key not in row]
-        if missing:
-            raise ModelError(f"ledger row {row.get('cell')!r}", f"lacks {', '.join(missing)}")
+    given = list(rows)
+    _complete(given)
+    ordered = sorted(given, key=place_of)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_text("".join(json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in ordered))
-    partial.replace(path)
+    try:
+        partial.write_text("".join(json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in ordered))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def merge_ledger(path: Path, rows: Iterable[Row]) -> None:
-    """Put rows in place of those of the same cell, learner, preset and seed; the others stay."""
-    known = {_key(row): row for row in (read_ledger(path) if path.exists() else [])}
-    write_ledger(path, (known | {_key(row): row for row in rows}).values())
+    """Put rows in place of those of the same cell, learner, preset, seed, steps and gate; the others stay."""
+    given = list(rows)
+    _complete(given)
+    known = {place_of(row): row for row in (read_ledger(path) if path.exists() else [])}
+    write_ledger(path, (known | {place_of(row): row for row in given}).values())
 
 
-def _key(row: Row) -> tuple[str, str, str, int]:
-    return row["cell"], row["learner"], row["preset"], row["seed"]
+def _complete(rows: Iterable[Row]) -> None:
+    for row in rows:
+        missing = [key for key in REQUIRED if key not in row]
+        if missing:
+            raise ModelError(f"ledger row {row.get('cell')!r}", f"lacks {', '.join(missing)}")
+
+
+Place = tuple[str, str, str, int, int, str]
+Key = tuple[Place, str | None]
+
+
+def place_of(row: Row) -> Place:
+    """What tells a run from the others of its study: a row takes the place of an older one of the same name."""
+    return row["cell"], row["learner"], row["preset"], row["seed"], row["steps"], str(row["gate"])
+
+
+def key_of(row: Row) -> Key:
+    """What a run was made with: once a frozen setting changes, the rows made before no longer answer."""
+    return place_of(row), row.get("configuration")
+
+
+def read_keys(path: Path) -> set[Key]:
+    """The runs that a ledger holds; none where there is no such file, or where it is of something else."""
+    return {key_of(row) for row in read_ledger(path) if "seed" in row and "gate" in row} if path.exists() else set()
 
 
 def read_ledger(path: Path) -> list[Row]:

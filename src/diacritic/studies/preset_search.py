@@ -1,41 +1,57 @@
 """The recorded search behind the preset `carousel`: development cells only, every combination, eight seeds.
 
-`python -m diacritic.studies.preset_search --out FOLDER [--device cuda] [--steps 3000]` writes preset-search.jsonl: one
-line a (cell, combination) with the number of sufficient seeds half way and at the end. The winner has the most
-sufficient seeds over all cells at the end; then half way; then the smaller learning rate.
+`python -m diacritic.studies.preset_search --out FOLDER [--device cuda] [--recordings FOLDER] [--only TEXT]` writes
+preset-search.jsonl: one line a (cell, combination) with the number of sufficient seeds half way and at the end; lines
+of other cells that are already there stay. The winner has the most sufficient seeds over all cells at the end; then
+half way; then the smaller learning rate.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from certify import Model
 from certify.zoo import build
 from certify.zoo.registry import uniform
+from diacritic.demos.storage import load
+from diacritic.measure.gates import judge_scores, score_arrays, task_gate
+from diacritic.measure.recorded import Classes, score_codes
 from diacritic.measure.scores import Requirement, scores
-from diacritic.rollout.exact import closed_loop, verdict
-from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import watch
-from diacritic.studies.symbolic import train_together
+from diacritic.studies.ledger import read_ledger
+from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.data import Data
+from diacritic.training.demonstrations import held_out_codes, prepare
 from diacritic.training.evaluate import machines
 from diacritic.training.learner import learner
-from diacritic.training.preset import Preset, preset
+from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
+from diacritic.training.together import train_together
 
 SEEDS = range(8)
 CODE_SCALES, RESIDUAL_SCALES, RATES = (0.05, 0.1, 0.2), (0.1, 0.3), (1e-3, 3e-3)
 RESTARTS, PRESSURES = (100,), ((0.0, 0.0), (0.0, 0.5))
+DEMONSTRATIONS, BATCH = 448, 512
+KEYS = ("code_scale", "residual_scale", "rate", "restarts", "pressure", "clip")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A development cell: what is learned, with the β of its family, and which runs pass its gate."""
+
+    name: str
+    data: Data
+    beta: float
+    judge: Callable[[Cohort], list[bool]]
+    batch: int | None = None
 
 
 def readout(gap1: int = 2, gap2: int = 6) -> Model:
@@ -50,31 +66,84 @@ def readout(gap1: int = 2, gap2: int = 6) -> Model:
     return Model.from_latents(len(timeline), uniform(range(32)), step, "readout-3")
 
 
-@lru_cache(maxsize=1)
-def cells() -> dict[str, tuple[Model, float]]:
-    """Development cells with the β that the paper uses for their family."""
-    return {
+def symbolic_cells() -> Iterator[Cell]:
+    """Cells of the zoo, judged exactly by the external gate."""
+    models = {
         "gap toy, gap 6": (build("gap", gap2=6), 0.03),
         "memory chain, 2 bits, delay 10": (build("memory-chain", bits=2, delay=10), 1e-3),
         "memory chain, 3 bits, delay 10": (build("memory-chain", bits=3, delay=10), 1e-3),
         "passive T-maze, L=10": (build("passive-t-maze", L=10), 1e-3),
         "readout-3 sketch, M=32": (readout(), 1e-3),
     }
+    for name, (model, beta) in models.items():
+        yield Cell(name, from_model(model), beta, _exact_judge(model))
 
 
-@lru_cache(maxsize=8)
-def requirement(cell: str) -> Requirement:
-    return Requirement.of(cells()[cell][0])
+def _exact_judge(model: Model) -> Callable[[Cohort], list[bool]]:
+    required = Requirement.of(model)
+
+    def judge(cohort: Cohort) -> list[bool]:
+        found = []
+        for learned in machines(cohort.parameters, cohort.plan.carrier, model):
+            machine = learned.greedy()
+            steps = scores(watch(machine, model), required)
+            found.append(judge_scores("external", steps, closed_loop(machine, model).success).passed)
+        return found
+
+    return judge
 
 
-def passes(cell: str, tables: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> list[bool]:
-    """Which machines pass the external gate."""
-    model, found = cells()[cell][0], []
-    for move, act in tables:
-        machine = CodeMachine(move, act).greedy()
-        steps = scores(watch(machine, model), requirement(cell))
-        found.append(verdict("external", steps, closed_loop(machine, model)).sufficient)
-    return found
+def recorded_cells(folder: Path) -> Iterator[Cell]:
+    """Recordings of the arm in a folder, judged by their task's gate on held-out episodes."""
+    names = {"two-cues, gap 6": "two-cues-gap-6", "readout-3, M=32": "readout-3-modes-32"}
+    for name, file in names.items():
+        demos = load(folder / file)
+        task = make_task(demos.task, **demos.parameters)
+        learned, others = demos.split(DEMONSTRATIONS)
+        prepared = prepare(learned, others, task)
+        classes = Classes.of(demos.symbols, demos.choices).take(slice(DEMONSTRATIONS, None))
+
+        def judge(cohort: Cohort, held: Data = prepared.held_out, task=task, classes=classes) -> list[bool]:
+            codes, gate = held_out_codes(cohort, held), task_gate(task)
+            return [bool(gate.passes(*score_arrays(score_codes(run, classes)))) for run in codes]
+
+        yield Cell(name, prepared.data, 1e-3, judge, BATCH)
+
+
+def search(cell: Cell, device: str, steps: int) -> list[dict[str, Any]]:
+    """All combinations of one cell; those of one preset variant are one cohort."""
+    combinations = list(product(CODE_SCALES, RESIDUAL_SCALES, RATES))
+    runs = tuple(
+        Run(seed, cell.beta, rate, None, code, residual) for code, residual, rate in combinations for seed in SEEDS
+    )
+    low = torch.bfloat16 if device == "cuda" and cell.batch is not None else None
+    lines = []
+    for restarts, pressure in product(RESTARTS, PRESSURES):
+        variant = replace(preset("carousel"), restarts=restarts, pressure=pressure)
+        cohort = Cohort(Plan(learner("plain"), variant, runs, steps, batch=cell.batch, low=low), cell.data, device)
+        found = []
+        for share in (0.5, 1.0):
+            train_together([cohort], until=share)
+            found.append(cell.judge(cohort))
+        for c, (code, residual, rate) in enumerate(combinations):
+            mine = slice(c * len(SEEDS), (c + 1) * len(SEEDS))
+            chosen = (code, residual, rate, restarts, list(pressure), variant.clip)
+            counts = {"sufficient_half_way": sum(found[0][mine]), "sufficient": sum(found[1][mine])}
+            lines.append(
+                {"cell": cell.name, **dict(zip(KEYS, chosen, strict=True)), "steps": steps, **counts, "of": len(SEEDS)}
+            )
+    return lines
+
+
+def winner(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The combination that the rule picks, with its counts over all cells."""
+    totals: dict[str, tuple[int, int, float]] = {}
+    for line in lines:
+        name = json.dumps({key: line[key] for key in KEYS})
+        end, half, _ = totals.get(name, (0, 0, 0.0))
+        totals[name] = (end + line["sufficient"], half + line["sufficient_half_way"], -line["rate"])
+    best = max(totals, key=lambda name: totals[name])
+    return {**json.loads(best), "sufficient": totals[best][0], "sufficient_half_way": totals[best][1]}
 
 
 def main() -> None:
@@ -82,66 +151,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--recordings", type=Path, help="where two-cues-gap-6 and readout-3-modes-32 are")
+    parser.add_argument("--only", default="", help="cells whose name holds this")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    combinations = list(product(CODE_SCALES, RESIDUAL_SCALES, RATES))
-    variants = [
-        replace(preset("carousel"), restarts=restarts, pressure=pressure)
-        for restarts, pressure in product(RESTARTS, PRESSURES)
-    ]
-    jobs: list[tuple[str, Preset, Cohort]] = []
-    for cell, (model, beta) in cells().items():
-        for variant in variants:
-            runs = tuple(
-                Run(seed, beta, rate, None, code, residual) for code, residual, rate in combinations for seed in SEEDS
-            )
-            cohort = Cohort(Plan(learner("plain"), variant, runs, given.steps), from_model(model), given.device)
-            jobs.append((cell, variant, cohort))
-    found: list[list[list[bool]]] = []
-    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
-        for share in (0.5, 1.0):
-            train_together([cohort for _, _, cohort in jobs], until=share)
-            tables = [
-                (cell, [(m.move, m.act) for m in machines(cohort.parameters, cohort.plan.carrier, cells()[cell][0])])
-                for cell, _, cohort in jobs
-            ]
-            asked = [pool.submit(passes, cell, machine) for cell, machine in tables]
-            found.append([job.result() for job in asked])
-            print(f"{share:.0%}: {[sum(row) for row in found[-1]]}", flush=True)
-    lines = []
-    for k, (cell, variant, _) in enumerate(jobs):
-        for c, (code, residual, rate) in enumerate(combinations):
-            mine = slice(c * len(SEEDS), (c + 1) * len(SEEDS))
-            lines.append(
-                {
-                    "cell": cell,
-                    "code_scale": code,
-                    "residual_scale": residual,
-                    "rate": rate,
-                    "restarts": variant.restarts,
-                    "pressure": list(variant.pressure),
-                    "clip": variant.clip,
-                    "steps": given.steps,
-                    "sufficient_half_way": sum(found[0][k][mine]),
-                    "sufficient": sum(found[1][k][mine]),
-                    "of": len(SEEDS),
-                }
-            )
-    (given.out / "preset-search.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    print("winner:", json.dumps(winner(lines)))
-
-
-def winner(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The combination that the rule picks, with its counts over all cells."""
-    keys = ("code_scale", "residual_scale", "rate", "restarts", "pressure", "clip")
-    totals: dict[str, tuple[int, int, float]] = {}
-    for line in lines:
-        name = json.dumps({key: line[key] for key in keys})
-        end, half, _ = totals.get(name, (0, 0, 0.0))
-        totals[name] = (end + line["sufficient"], half + line["sufficient_half_way"], -line["rate"])
-    best = max(totals, key=lambda name: totals[name])
-    return {**json.loads(best), "sufficient": totals[best][0], "sufficient_half_way": totals[best][1]}
+    path = given.out / "preset-search.jsonl"
+    lines: list[dict[str, Any]] = read_ledger(path) if path.exists() else []
+    recorded = recorded_cells(given.recordings) if given.recordings else ()
+    for cell in (*symbolic_cells(), *recorded):
+        if given.only not in cell.name:
+            continue
+        lines = [line for line in lines if line["cell"] != cell.name] + search(cell, given.device, given.steps)
+        partial = path.with_suffix(".partial")
+        partial.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        partial.replace(path)
+        print(f"{cell.name}: so far {json.dumps(winner(lines))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ cell and writes one ledger a study.
 import argparse
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,52 +18,23 @@ import torch
 
 import diacritic
 from diacritic.carrier.shape import Architecture
-from diacritic.rollout.exact import Gate
+from diacritic.studies.cell import Cell
 from diacritic.studies.judge import judge_machine, judge_steps
-from diacritic.studies.ledger import Row, merge_ledger
-from diacritic.studies.tasks import Task, hidden_labels, model_of
+from diacritic.studies.ledger import Row, merge_ledger, named
+from diacritic.studies.tasks import hidden_labels, model_of
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.evaluate import machines
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.runs import code_version
 from diacritic.training.symbolic import from_model
-
-CHUNK = 100  # updates of one cohort before the next one has its turn
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a table: what is trained, how it is judged, and what the paper found there."""
-
-    study: str
-    task: Task
-    learner: str
-    preset: str
-    gate: Gate
-    beta: float
-    steps: int
-    paper: tuple[int, int] | None = None
-    """Sufficient seeds of how many, in the paper."""
-    demonstrations: int | None = None
-    """Drawn episodes N; none: every episode with its exact weight."""
-    seeds: int = 8
-    codes: int = 16
-    rate: float | None = None
-
-    @property
-    def name(self) -> str:
-        extras = [f"β={self.beta:g}"]
-        extras += [f"N={self.demonstrations}"] if self.demonstrations else []
-        extras += [f"K={self.codes}"] if self.codes != 16 else []
-        extras += [f"lr={self.rate:g}"] if self.rate else []
-        return " ".join([self.task.title, *extras])
+from diacritic.training.together import CHUNK, take_turns, train_together
 
 
 def plan_of(cell: Cell) -> Plan:
     """The paper bounds the state by tanh in the two corridors; `textbook` follows it there."""
     bound = "tanh" if cell.preset == "textbook" and cell.task.name in ("cue-corridor", "signpost-corridor") else "none"
-    runs = tuple(Run(seed, cell.beta, cell.rate) for seed in range(cell.seeds))
+    runs = tuple(Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds)
     return Plan(
         learner(cell.learner), preset(cell.preset), runs, cell.steps, Architecture(codes=cell.codes, bound=bound)
     )
@@ -77,25 +48,6 @@ def start(cell: Cell, device: str) -> Cohort:
         theta = torch.from_numpy(labels)
         data = replace(data, label=theta, shape=replace(data.shape, labels=int(theta.max()) + 1))
     return Cohort(plan_of(cell), data, device)
-
-
-def train_together(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
-    """Several cohorts in turns; on CUDA each has its own stream, so that small programs fill the device together."""
-    cuda = cohorts[0].device.type == "cuda"
-    streams = [torch.cuda.Stream() if cuda else None for _ in cohorts]
-    ends = [round(until * cohort.plan.steps) for cohort in cohorts]
-    while any(cohort.step < end for cohort, end in zip(cohorts, ends, strict=True)):
-        for cohort, stream, end in zip(cohorts, streams, ends, strict=True):
-            count = min(CHUNK, end - cohort.step)
-            if count <= 0:
-                continue
-            if stream is None:
-                cohort.advance(count)
-            else:
-                with torch.cuda.stream(stream):
-                    cohort.advance(count)
-    if cuda:
-        torch.cuda.synchronize()
 
 
 def judgements(cell: Cell, cohort: Cohort) -> Iterator[tuple[Any, ...]]:
@@ -126,21 +78,11 @@ def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float)
     diverged = cohort.optimiser.diverged.tolist()
     return [
         {
-            "study": cell.study,
-            "cell": cell.name,
-            "task": cell.task.title,
-            "learner": cell.learner,
-            "preset": cell.preset,
-            "seed": run.seed,
-            "steps": cell.steps,
-            "K": cell.codes,
-            "beta": cell.beta,
-            "N": cell.demonstrations,
-            "gate": cell.gate,
+            **named(cell, run.seed),
             "diverged": diverged[k],
             **verdict,
             "sufficient": bool(verdict["sufficient"]) and not diverged[k],
-            "paper": None if cell.paper is None else list(cell.paper),
+            "paper": cell.paper_count,
             "seconds": round(seconds / len(cohort.plan.runs), 3),
             "device": device,
             "versions": versions,
@@ -151,37 +93,61 @@ def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float)
     ]
 
 
+def run_cell(cell: Cell, device: str = "cpu") -> list[Row]:
+    """Train and judge one cell in this process."""
+    begun = time.perf_counter()
+    cohort = start(cell, device)
+    train_together([cohort])
+    seconds = time.perf_counter() - begun
+    return rows_of(cell, cohort, [judge(*given) for judge, *given in judgements(cell, cohort)], seconds)
+
+
+@dataclass
+class _Training:
+    """A cell in training."""
+
+    cell: Cell
+    cohort: Cohort
+    seconds: float = 0.0
+
+    @property
+    def device(self) -> torch.device:
+        return self.cohort.device
+
+    @property
+    def done(self) -> bool:
+        return self.cohort.step >= self.cohort.plan.steps
+
+    def go_on(self) -> None:
+        self.cohort.advance(min(CHUNK, self.cohort.plan.steps - self.cohort.step))
+
+
 def run(cells: Sequence[Cell], device: str, together: int, out: Path, workers: int) -> None:
-    """Train and judge all cells, a group at a time; rows replace those of the same run in each study's ledger."""
+    """Train and judge all cells, so many at once; rows replace those of the same run in each study's ledger."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        waiting: list[tuple[Cell, Cohort, list[Any], float]] = []
-        for first in range(0, len(cells), together):
-            group = cells[first : first + together]
-            begun = time.perf_counter()
-            cohorts = [start(cell, device) for cell in group]
-            train_together(cohorts)
-            seconds = (time.perf_counter() - begun) / len(group)
-            for cell, cohort in zip(group, cohorts, strict=True):
-                jobs = [pool.submit(*job) for job in judgements(cell, cohort)]
-                waiting.append((cell, cohort, jobs, seconds))
-            print(f"{first + len(group)}/{len(cells)} cells, {seconds * len(group):.1f} s", flush=True)
-            waiting = [item for item in waiting if not _collect(item, out, wait=first + together >= len(cells))]
+        judged: list[tuple[_Training, list[Future[Row]]]] = []
+        for one in take_turns((_Training(cell, start(cell, device)) for cell in cells), together):
+            judged.append((one, [pool.submit(*job) for job in judgements(one.cell, one.cohort)]))
+            judged = [item for item in judged if not _collect(*item, out, wait=False)]
+        for item in judged:
+            _collect(*item, out, wait=True)
 
 
-def _collect(item: tuple[Cell, Cohort, list[Any], float], out: Path, wait: bool) -> bool:
-    cell, cohort, jobs, seconds = item
+def _collect(one: _Training, jobs: list[Future[Row]], out: Path, wait: bool) -> bool:
+    """Write the rows of a cell once its runs are judged."""
     if not wait and not all(job.done() for job in jobs):
         return False
-    rows = rows_of(cell, cohort, [job.result() for job in jobs], seconds)
+    cell = one.cell
+    rows = rows_of(cell, one.cohort, [job.result() for job in jobs], one.seconds)
     merge_ledger(out / f"{cell.study}.jsonl", rows)
     passed = sum(row["sufficient"] for row in rows)
-    paper = "" if cell.paper is None else f", paper {cell.paper[0]}/{cell.paper[1]}"
-    print(f"  {cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {passed}/{len(rows)}{paper}", flush=True)
+    paper = "" if cell.paper_count is None else ", paper {}/{}".format(*cell.paper_count)
+    print(f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {passed}/{len(rows)}{paper}", flush=True)
     return True
 
 
 def main() -> None:
-    from diacritic.studies.cells import CELLS
+    from diacritic.studies.catalogue import CELLS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
@@ -193,12 +159,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes that judge")
     given = parser.parse_args()
     words = set(given.only.split())
-    cells = [cell for cell in CELLS if words <= set(f"{cell.study} {cell.name} {cell.learner} {cell.preset}".split())]
+    declared = [cell for cell in CELLS if not cell.task.recorded]
+    cells = [
+        cell for cell in declared if words <= set(f"{cell.study} {cell.name} {cell.learner} {cell.preset}".split())
+    ]
     if given.steps:
         cells = [replace(cell, steps=given.steps) for cell in cells]
     if given.seeds:
         cells = [replace(cell, seeds=given.seeds) for cell in cells]
-    # Cohorts that train in turns should end together, and the slow ones last.
+    # The slow ones last.
     cells.sort(key=lambda cell: model_of(cell.task).horizon * (1 if cell.preset == "carousel" else 5))
     run(cells, given.device, given.together, given.out, given.workers)
 

@@ -1,4 +1,4 @@
-"""Symbolic tasks as studies see them: a model of the zoo, the windows that are reported, and what is hidden in it."""
+"""Tasks as studies name them; of symbolic ones also their model, the windows that are reported, and what is hidden."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,10 @@ Windows = dict[str, range]
 
 @dataclass(frozen=True)
 class Task:
-    """A zoo instance with its parameters; equal tasks are equal keys."""
+    """A zoo instance or a Franka task with its parameters; equal tasks are equal keys.
+
+    Of a Franka task, the parameters `episodes`, `pixels` and `recording` (its seed) say how it is recorded.
+    """
 
     name: str
     parameters: tuple[tuple[str, Any], ...] = ()
@@ -26,6 +29,13 @@ class Task:
     @property
     def title(self) -> str:
         return self.name + "".join(f" {key}={value}" for key, value in self.parameters)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it is a Franka task, learned from recordings."""
+        from diacritic.tasks.franka.tasks import ALIASES, TASKS
+
+        return self.name in TASKS or self.name in ALIASES
 
 
 def task(name: str, **parameters: Any) -> Task:

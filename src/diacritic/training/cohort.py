@@ -183,6 +183,8 @@ class Cohort:
 
     def advance(self, steps: int) -> None:
         """`steps` updates, with the restarts that fall due among them."""
+        if self.plan.learner.taught:
+            raise ModelError("--learner", f"{self.plan.learner.name} needs a finite model with its certificate")
         if self.device.type == "cuda" and self._graph is None:
             self._capture()
         for _ in range(steps):

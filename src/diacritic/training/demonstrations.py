@@ -4,22 +4,26 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.progress import working
 from diacritic.demos.storage import Demos
 from diacritic.training import forecaster
 from diacritic.training.checkpoint import read_tensors, write_tensors
+from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.forecaster import Targets
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
+from diacritic.training.objectives.identification import TeacherState
 from diacritic.training.recorded import Scale, from_recording
+from diacritic.training.teacher import TEACHER_STEPS, teacher_states
 
 if TYPE_CHECKING:
     from diacritic.tasks.franka.task import Task
@@ -51,7 +55,9 @@ def prepare(train: Demos, held_out: Demos, task: "Task") -> Prepared:
         last_reveal(task),
         train.frames,
     )
-    data = replace(data, shape=replace(data.shape, **sizes))  # not every symbol need occur in the training part
+    joint, sizes["joint"] = pending_classes(train, task)
+    # Not every symbol need occur in the training part.
+    data = replace(data, shape=replace(data.shape, **sizes), joint=torch.from_numpy(joint))
     seen, acted = torch.from_numpy(_looked(held_out)), torch.from_numpy(held_out.actions)
     frames = (
         None if held_out.frames is None else torch.from_numpy(held_out.frames.reshape(-1, *held_out.frames.shape[2:]))
@@ -66,6 +72,23 @@ def last_reveal(task: "Task") -> int:
     lit = [t for t, step in enumerate(task.steps) if step.probe is not None]
     felt = [t for t in task.phase_steps("scan") if "sag" in task.steps[t].shows]
     return max(lit or felt)
+
+
+def pending_classes(demos: Demos, task: "Task") -> tuple[NDArray[np.int64], int]:
+    """The joint class (β₁, β₂, …) of what is still to be decided, [T, N], and the number of its values.
+
+    Between the last display and the first decision it names all classes, after that decision the others, and so on;
+    it is −1 where nothing is pending.
+    """
+    label, values, begin = np.full(demos.phase.shape, -1, np.int64), 0, last_reveal(task)
+    order = sorted(task.decisions.items(), key=lambda pair: pair[1])
+    for k, (_, step) in enumerate(order):
+        combined, number = np.zeros(demos.episodes, np.int64), 1
+        for name, _ in order[k:]:
+            combined, number = combined + number * demos.latents[name], number * task.levels(name)
+        label[begin:step] = values + combined
+        values, begin = values + number, max(begin, step)
+    return label, values
 
 
 def fitted(learner: Learner, decisions: int) -> Learner:
@@ -83,10 +106,11 @@ def supervise(
     device: str = "cpu",
     steps: int = FORECASTER_STEPS,
     folder: Path | None = None,
+    teacher_steps: int = TEACHER_STEPS,
 ) -> Data:
-    """The data with the forecasts that the learner's terms regress, from one forecaster for each seed.
+    """The data with what the learner's terms regress: forecasts or a teacher's states, one network for each seed.
 
-    With a folder, trained forecasters are kept there and found again by what they were trained on.
+    With a folder, trained networks are kept there and found again by what they were trained on.
     """
     for term in learner.terms:
         if isinstance(term, FutureBehaviour) and term.target == "forecast":
@@ -96,7 +120,18 @@ def supervise(
             since = data.last_reveal if term.since == "last-reveal" else 0
             targets = forecaster.decisions(data.horizon, torch.tensor(data.decisions, device=device), since)
             data = replace(data, pending=_forecasts(data, targets, seeds, device, steps, folder))
+        elif isinstance(term, TeacherState):
+            data = replace(data, teacher=teacher_states(data, seeds, device, teacher_steps, folder))
     return data
+
+
+@torch.no_grad()
+def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
+    """The hard codes of every run on other episodes, [S, T, N], at the present state of training."""
+    plan = replace(cohort.plan, batch=None, low=None)  # as a policy computes them
+    watching = Cohort(plan, held_out, str(cohort.device), dict(cohort.parameters))
+    watching.resume_at(cohort.step)
+    return watching.trace().step_code.cpu().numpy()
 
 
 def _forecasts(

@@ -30,6 +30,8 @@ class Learner:
     """λ at the start, unless a run sets its own."""
     refine: bool = False
     """Split the code with the least consistent futures, every 500 steps."""
+    taught: bool = False
+    """Taught the certified transition by `training.certified`; updates of a cohort are refused."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
@@ -130,6 +132,7 @@ def _learners() -> list[Learner]:
         Learner(
             "full-history", (Imitation(), Quantisation()), (("memory", "history"),), note="causal Transformer policy"
         ),
+        Learner("certified", BASE, taught=True, note="the certified classes as codes; only the transition is learned"),
     ]
 
 

@@ -6,6 +6,7 @@ E = sg(E_hard) + (F − sg(F)) and no recurrence is differentiated.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import torch
@@ -51,10 +52,10 @@ def trace(
 ) -> Trace:
     """Every step at once on given codes; `precision` is that of all products (bf16 on CUDA, say)."""
     flat, rows = code.flatten(1), Rows(data.horizon, data.episodes)
-    low = parameters if precision is None else {name: value.to(precision) for name, value in parameters.items()}
+    low = parameters if precision is None else _Lowered(parameters, precision)
     none = torch.full_like(code[:, :1], architecture.codes)
     before = torch.cat([none, code[:, :-1]], 1) if architecture.persistent else none.expand_as(code)
-    heads = None if precision is None else _heads(parameters, architecture, shown, precision)
+    heads = None if precision is None else _heads(parameters, architecture, shown, before, code, precision)
     if heads is None:
         features = observe(low, shown)
         side = side_information(low, shown, features)
@@ -62,7 +63,7 @@ def trace(
         proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before.flatten(1), flat, rows)
     else:
         features = side = heads.features
-        proposal, embedding = heads.state(before.flatten(1), flat, rows.horizon)
+        proposal, embedding = heads.proposal, heads.embedding
     return Trace(
         low,
         parameters["codebook"],
@@ -100,13 +101,39 @@ def _state(
     return straight_through(value, running), straight_through(look_up(codebook, code), running)
 
 
-def _heads(parameters: Parameters, architecture: Architecture, shown: Inputs, low: torch.dtype) -> Heads | None:
-    """Encoder and heads through the fused kernels, on CUDA where they fit."""
+class _Lowered(Mapping[str, Tensor]):
+    """Parameters in a lower precision, each converted when it is first asked for: the kernels need few of them."""
+
+    def __init__(self, parameters: Parameters, precision: torch.dtype) -> None:
+        self.parameters, self.precision = parameters, precision
+        self.converted: dict[str, Tensor] = {}
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self.converted:
+            self.converted[name] = self.parameters[name].to(self.precision)
+        return self.converted[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.parameters
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parameters)
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+
+def _heads(
+    parameters: Parameters, architecture: Architecture, shown: Inputs, before: Tensor, code: Tensor, low: torch.dtype
+) -> Heads | None:
+    """Encoder, state and heads through the fused kernels, on CUDA where they fit; codes before and after: [S, T, N]."""
     if not on_gpu(shown) or architecture.bound != "none" or not architecture.persistent:
         return None
     from diacritic.training.kernels import fused
 
-    return fused.heads(parameters, shown, low) if fused.fits(parameters, shown) else None
+    if not fused.fits(parameters, shown):
+        return None
+    return fused.heads(parameters, shown, before.flatten(1), code.flatten(1), code.shape[1], low)
 
 
 def on_gpu(shown: Inputs) -> bool:

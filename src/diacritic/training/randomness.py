@@ -24,6 +24,10 @@ def initial(
 
 def uniform(seeds: Tensor, step: Tensor | int, stream: int, shape: tuple[int, ...]) -> Tensor:
     """Numbers in [0, 1) of shape [runs, *shape]; `seeds` is an int64 tensor of the runs."""
+    if seeds.is_cuda and isinstance(step, Tensor):
+        from diacritic.training.kernels.draw import uniform_cuda
+
+        return uniform_cuda(seeds, step, stream, shape)
     count = int(np.prod(shape, dtype=np.int64))
     place = torch.arange(count, device=seeds.device, dtype=torch.int64)
     key = _mix((seeds + step * _STEP + stream * _STREAM) & _MASK)

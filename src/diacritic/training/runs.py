@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import diacritic
 from certify.errors import ModelError
@@ -54,30 +55,46 @@ def save_runs(
             "run": asdict(run),
             "code_version": code_version(),
         }
-        name = hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()[:16]
-        path = folder / name
-        path.mkdir(parents=True, exist_ok=True)
-        weights = {**one_run(cohort.parameters, k), **({} if scale is None else scale.tensors())}
-        write_tensors(path / "weights.safetensors", weights, {"run": json.dumps(asdict(run))})
-        partial = path / f"codes.{os.getpid()}.npz"
-        np.savez_compressed(partial, codes=codes[k])
-        partial.replace(path / "codes.npz")
-        for file, text in texts.items():
-            _write_text(path / file, text)
-        manifest = {
-            **configuration,
+        known = {
             "learner": cohort.plan.learner.name,
             "preset": cohort.plan.preset.name,
             "steps": cohort.plan.steps,
             "architecture": asdict(cohort.plan.carrier),
             "shape": asdict(cohort.given.shape),
             "diverged": bool(cohort.optimiser.diverged[k]),
-            "sha256": {name: _digest(path / name) for name in ("weights.safetensors", "codes.npz", *texts)},
             **fact,
         }
-        _write_text(path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-        paths.append(path)
+        weights = {**one_run(cohort.parameters, k), **({} if scale is None else scale.tensors())}
+        paths.append(write_run(folder, configuration, known, weights, codes[k], texts))
     return paths
+
+
+def run_name(configuration: Mapping[str, Any]) -> str:
+    """The name of a run's folder: a hash of what decides its outcome."""
+    return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def write_run(
+    folder: Path,
+    configuration: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    weights: Mapping[str, torch.Tensor],
+    codes: NDArray[np.unsignedinteger[Any]],
+    texts: Mapping[str, str],
+) -> Path:
+    """One run in a folder named by its configuration (plan, run, code version); the manifest is written last."""
+    path = folder / run_name(configuration)
+    path.mkdir(parents=True, exist_ok=True)
+    write_tensors(path / "weights.safetensors", weights, {"run": json.dumps(configuration["run"])})
+    partial = path / f"codes.{os.getpid()}.npz"
+    np.savez_compressed(partial, codes=codes)
+    partial.replace(path / "codes.npz")
+    for file, text in texts.items():
+        _write_text(path / file, text)
+    digests = {name: _digest(path / name) for name in ("weights.safetensors", "codes.npz", *texts)}
+    manifest = {**configuration, **facts, "sha256": digests}
+    _write_text(path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return path
 
 
 def stacked_runs(paths: Sequence[Path], plan: Plan, data: Data) -> dict[str, torch.Tensor]:

@@ -63,7 +63,7 @@ class Trace:
     def read(self, name: str, detached: bool = False) -> Tensor:
         """A head's output on (g_o(O_t), C_t), per row."""
         if self.heads is not None and self.heads.reads(name) and not detached:
-            return self.heads.read(name, self.code, self.embedding)
+            return self.heads.read(name)
         code = self.embedding.detach() if detached else self.embedding
         return read(self.parameters, name, self.part(name, detached), code)
 
@@ -115,7 +115,7 @@ class Trace:
     def read_steps(self, name: str, extra: Tensor | None = None) -> Tensor:
         """A head on every step, with an extra term in its first layer: [runs, T, N, outputs]."""
         if self.heads is not None and self.heads.reads(name) and extra is None:
-            return self.steps(self.heads.read(name, self.code, self.embedding))
+            return self.steps(self.heads.read(name))
         part = self.steps(self.part(name))
         part = part if extra is None else part + extra
         flat = read(self.parameters, name, part.flatten(1, 2), self.step_embedding.flatten(1, 2))
@@ -124,7 +124,7 @@ class Trace:
     def read_at(self, name: str, offset: Tensor) -> Tensor:
         """A head on every step that is told an offset [runs, T, N] by a vector of its own: [runs, T, N, outputs]."""
         if self.heads is not None and self.heads.reads(name):
-            return self.steps(self.heads.read(name, self.code, self.embedding, offset.flatten(1)))
+            return self.steps(self.heads.read(name, offset.flatten(1)))
         return self.read_steps(
             name, look_up(self.parameters[f"{name}.offset"], offset.flatten(1)).view(*offset.shape, -1)
         )

@@ -8,11 +8,16 @@ import pytest
 from expert_carrier import short_task
 from measure_twin import store_run
 
+from certify import certify
+from certify.certificate import certificate_json
+from certify.zoo import build
 from diacritic.cli import main
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import save
-from diacritic.measure import recorded_run
+from diacritic.demos.storage import load, save
+from diacritic.measure import interventions_recorded
+from diacritic.measure.interventions_franka import attribute_franka
+from diacritic.rollout.stored import groups
 from diacritic.tasks.franka.tasks import make_task
 
 CHAIN = ["memory-chain", "bits=1", "delay=2"]
@@ -22,7 +27,7 @@ SMALL = ["--seeds", "2", "--device", "cpu", "--codes", "4"]
 @pytest.fixture(autouse=True)
 def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The carrier by hand is wide and slow."""
-    monkeypatch.setattr(recorded_run, "PAIRS", 48)
+    monkeypatch.setattr(interventions_recorded, "PAIRS", 48)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +77,7 @@ def test_a_run_that_does_not_say_its_task_needs_it(tmp_path: Path, capsys: pytes
 
 def test_a_run_on_a_recording(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = copied / "runs" / "swapped-False"
-    small = ["--episodes", "16", "--interventions", "4", "--seed", "1", "--threads", "1"]
+    small = ["--episodes", "16", "--interventions", "8", "--seed", "1", "--threads", "1"]
     assert main(["measure", str(run), "--task", str(copied / "short"), *small]) == 0
     found = json.loads((run / "verdict.json").read_text())
     assert [found[name]["answer"] for name in ("sufficient", "surplus", "sole")] == ["yes", "yes", "yes"]
@@ -115,8 +120,79 @@ def test_recordings_that_do_not_fit_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"), [([], "at least one run"), (["x", "--episodes", "3"], "--episodes is 0")]
+    ("arguments", "line"),
+    [
+        ([], "at least one run"),
+        (["x", "--episodes", "3"], "--episodes: 3 are too few"),
+        (["x", "--interventions", "2"], "--interventions: 2 are"),
+    ],
 )
 def test_bad_options_are_refused(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", *arguments]) == 2
     assert line in capsys.readouterr().err
+
+
+def test_a_certificate_of_the_task_is_checked_and_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["--seeds", "1", "--device", "cpu", "--codes", "4", "--steps", "2", "--out", str(tmp_path / "runs")]
+    assert main(["train", *CHAIN, *few]) == 0
+    for delay, status in ((2, 0), (3, 2)):
+        proof = tmp_path / f"{delay}.json"
+        proof.write_text(certificate_json(certify(build("memory-chain", bits=1, delay=delay))))
+        capsys.readouterr()
+        assert main(["measure", str(tmp_path / "runs"), "--no-figure", "--certificate", str(proof)]) == status
+    said = capsys.readouterr().err
+    assert "3.json: is no certificate of memory-chain bits=1 delay=2: the certificate is of another model" in said
+    assert said.count("\n") == 1
+
+
+def test_what_the_probe_of_a_recording_found_is_part_of_the_verdict(
+    copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demos = load(copied / "short")
+    save(demos, tmp_path / "short")
+    hidden = {"phase": "gap2", "variable": "slot", "status": "hidden", "accuracy": 0.97, "chance": 0.5}
+    seen = {"phase": "scan", "variable": "slot", "status": "visible", "accuracy": 0.6, "chance": 0.5, "passed": False}
+    arguments = ["--task", str(tmp_path / "short"), "--episodes", "0", "--interventions", "0", "--no-figure"]
+    run = copied / "runs" / "swapped-False"
+    for leaks in (False, True):
+        cells = [{**hidden, "passed": not leaks}, seen]
+        probe = {
+            "format": "diacritic-probe/1",
+            "demos_sha256": demos.digest,
+            "probes": {"observations": {"cells": cells}},
+        }
+        (tmp_path / "short.probe.json").write_text(json.dumps(probe))
+        assert main(["measure", str(run), *arguments]) == 0
+        found = json.loads((run / "verdict.json").read_text())
+        (control,) = (control for control in found["controls"] if control["name"] == "raw observations")
+        assert control["passed"] is not leaks
+        assert ("slot in gap2 from observations (0.97, chance 0.50)" in control["text"]) == leaks
+        assert found["sole"]["answer"] == ("no" if leaks else "yes")
+    capsys.readouterr()
+    probe["demos_sha256"] = "0"
+    (tmp_path / "short.probe.json").write_text(json.dumps(probe))
+    assert main(["measure", str(run), *arguments]) == 2
+    assert "short.probe.json: is of another recording; run `diacritic probe` again" in capsys.readouterr().err
+
+
+def test_a_run_that_sees_pixels(tmp_path: Path) -> None:
+    """Trained for a moment, it is measured on held-out frames, and intervened on in closed loop with a camera."""
+    task = make_task("two-cues", gap=1, first_gap=1)
+    save(record(FrankaRecorder(task, threads=1, pixels=True), 8, seed=0)[0], tmp_path / "pixels")
+    few = ["--seeds", "1", "--steps", "2", "--demonstrations", "4", "--codes", "4", "--device", "cpu"]
+    assert main(["train", str(tmp_path / "pixels"), *few, "--out", str(tmp_path / "runs")]) == 0
+    small = ["--episodes", "0", "--interventions", "0"]
+    assert main(["measure", str(tmp_path / "runs"), "--task", str(tmp_path / "pixels"), *small]) == 0
+    (path,) = tmp_path.glob("runs/*/verdict.json")
+    found = json.loads(path.read_text())
+    assert found["occupancy"] == "codes on 4 held-out episodes, expert occupancy"
+    assert found["sufficient"]["answer"] == "no"
+    controls = {control["name"]: control for control in found["controls"]}
+    assert controls["episode boundary"]["passed"] is True
+    assert controls["interventions, expert occupancy"]["data"]
+    assert (path.parent / "staircase.png").exists()
+    (group,) = groups([path.parent])
+    (run,) = group.runs
+    stacked = {name: value[None] for name, value in run.weights.items()}
+    played = attribute_franka(task, stacked, run.architecture, run.scale, group.binner, 1, threads=1)
+    assert [trial.name for trial in played.trials] == ["side", "slot"]

@@ -68,3 +68,14 @@ def test_bad_input_is_one_line_and_status_2(arguments, line: str, tmp_path: Path
     assert line in said
     assert said.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_certified_learner_is_taught_what_is_required_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    arguments = ["memory-chain", "bits=1", "delay=3", "--learner", "certified", "--seeds", "2"]
+    assert main(["train", *arguments, "--out", str(tmp_path)]) == 0
+    assert "2/2 sufficient" in capsys.readouterr().out
+    for manifest in tmp_path.glob("*/run.json"):
+        found = json.loads(manifest.read_text())
+        assert found["rate"] == pytest.approx([bits or 0.0 for bits in found["requirement"]])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import ModelError
-from diacritic.measure.agreement import Agreement, wilson
+from diacritic.measure.agreement import Agreement
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
@@ -34,15 +34,8 @@ def test_the_table_in_words() -> None:
     assert (known["pass_pass"], known["fail_fail"], known["pass_fail"], known["fail_pass"]) == (1, 2, [11], [])
 
 
-@pytest.mark.parametrize(("passed", "low", "high"), [(0, 0.0, 0.32), (4, 0.22, 0.79), (8, 0.68, 1.0)])
-def test_wilson_intervals_of_eight(passed: int, low: float, high: float) -> None:
-    assert wilson(passed, 8) == pytest.approx((low, high), abs=0.006)
-
-
 def test_bad_input_is_named() -> None:
     with pytest.raises(ModelError, match="verdicts: 2 and 3 of 2 runs"):
         Agreement.of([True, False], [True, False, True])
     with pytest.raises(ModelError, match="verdicts: 0 and 0"):
         Agreement.of([], [])
-    with pytest.raises(ModelError, match="trials: 0 of 0 is no share"):
-        wilson(0, 0)

@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rollout_twin import random_machine
 
+from certify import certify
 from certify.errors import ModelError
 from certify.zoo import build
 from diacritic.measure.gates import (
     Gate,
+    Symbolic,
     at_use,
     external,
     full,
+    judge_scores,
     kept,
     relaxed,
     score_arrays,
@@ -25,8 +28,10 @@ from diacritic.measure.gates import (
     weighing,
 )
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
-from diacritic.measure.scores import scores
+from diacritic.measure.scores import Requirement, StepScore, scores
 from diacritic.measure.windows import Windows, derived_windows, task_windows
+from diacritic.rollout.exact import closed_loop
+from diacritic.rollout.machine import from_certified
 from diacritic.rollout.occupancy import watch
 from diacritic.tasks.franka.tasks import make_task
 
@@ -132,6 +137,85 @@ def test_scores_without_proof_count_as_none() -> None:
     assert not full(windows).passes(memory, now)
 
 
+GOOD = StepScore(1, 1.0, 1.0, 0.0, 0.95, 0.95, None, 0.0, 0.0, 0.0)
+IDLE = replace(GOOD, t=2, requirement=0.0, sufficiency=None, classes=None)
+TURN = replace(GOOD, t=3, decision=1.0, instantaneous=0.95)
+UNPROVED = replace(GOOD, requirement=None, sufficiency=None)
+
+
+@pytest.mark.parametrize(
+    ("gate", "steps", "success", "failure"),
+    [
+        ("full", [GOOD, IDLE, TURN], 1.0, None),
+        ("full", [replace(GOOD, sufficiency=0.9), IDLE, TURN], 1.0, "steps 1–1: score 0.900"),
+        ("full", [GOOD, IDLE, replace(TURN, instantaneous=0.9)], 1.0, "step 3 decision: score 0.900"),
+        ("full", [GOOD, IDLE, replace(TURN, error=0.2)], 0.0, None),
+        ("full", [UNPROVED, IDLE, TURN], 1.0, "step 1: the requirement is not proved"),
+        ("t-maze", [GOOD, IDLE, TURN], 0.0, None),
+        ("t-maze", [GOOD, IDLE, replace(TURN, error=0.01)], 1.0, "step 3: wrong action with probability 0.01"),
+        ("t-maze", [replace(GOOD, error=0.5), IDLE, TURN], 1.0, None),
+        ("t-maze", [GOOD, IDLE, replace(TURN, sufficiency=0.5)], 1.0, "steps 3–3: score 0.500"),
+        ("external", [GOOD, IDLE, TURN], 0.99, None),
+        ("external", [GOOD, IDLE, TURN], 0.98, "success 0.980"),
+        ("external", [replace(GOOD, sufficiency=0.2), IDLE, TURN], 1.0, "steps 1–1: score 0.200"),
+    ],
+)
+def test_each_symbolic_gate_fails_on_what_it_names(
+    gate: Symbolic, steps: list[StepScore], success: float, failure: str | None
+) -> None:
+    found = judge_scores(gate, steps, success)
+    assert found.gate == gate
+    assert found.passed == found.sufficient == (failure is None)
+    assert found.failures[:1] == (() if failure is None else (failure,))
+
+
+def literal_verdict(gate: Symbolic, steps: list[StepScore], success: float) -> bool:
+    """Each gate step by step, as the paper words it."""
+    needed = [s for s in steps if s.requirement is None or s.requirement > 1e-9]
+    decided = [s for s in steps if s.decision > 1e-9]
+    kept = all(s.sufficiency is not None and s.sufficiency > 0.9 for s in needed)
+    if gate == "t-maze":
+        return kept and all(s.error == 0 for s in decided)
+    if gate == "full":
+        return kept and all((s.instantaneous or 0.0) > 0.9 for s in decided)
+    return kept and success >= 0.99
+
+
+score = st.sampled_from([0.0, 0.5, 0.9, 0.91, 1.0])
+
+
+@st.composite
+def step_scores(draw: st.DrawFn) -> list[StepScore]:
+    """Scores are there exactly where something is required and proved, or decided."""
+    found = []
+    for t in range(draw(st.integers(1, 6))):
+        need, law = draw(st.sampled_from([None, 0.0, 1e-12, 0.3])), draw(st.sampled_from([0.0, 1e-12, 1.0]))
+        known = draw(score) if need is not None and need > 1e-9 else None
+        now = draw(score) if law > 1e-9 else None
+        error = draw(st.sampled_from([0.0, 0.0, 0.1]))
+        found.append(StepScore(t + 1, 1.0, need, law, known, known, now, 0.0, 0.0, error))
+    return found
+
+
+@given(step_scores(), st.sampled_from(["t-maze", "external", "full"]), st.sampled_from([0.0, 0.98, 0.99, 1.0]))
+def test_symbolic_gates_are_those_of_the_definition(steps: list[StepScore], gate: Symbolic, success: float) -> None:
+    assert judge_scores(gate, steps, success).passed == literal_verdict(gate, steps, success)
+
+
+def test_machines_are_judged_by_the_definition() -> None:
+    model = build("cue-corridor", L=2)
+    requirement = Requirement.of(model)
+    machines = [from_certified(certify(model).machine, model), *(random_machine(model, 4, k) for k in range(20))]
+    verdicts = []
+    for machine in (one.greedy() for one in machines):
+        steps, success = scores(watch(machine, model), requirement), closed_loop(machine, model).success
+        gates: tuple[Symbolic, ...] = ("t-maze", "external", "full")
+        verdicts.append([judge_scores(gate, steps, success).passed for gate in gates])
+        assert verdicts[-1] == [literal_verdict(gate, list(steps), success) for gate in gates]
+    assert verdicts[0] == [True] * 3
+    assert [False] * 3 in verdicts
+
+
 @pytest.mark.parametrize(
     ("name", "gate", "parts"),
     [
@@ -159,6 +243,8 @@ def test_gates_that_cannot_be_are_refused() -> None:
         Gate.of("full", {"gap": (3,)}, {}).least(np.ones(3), np.ones(3))
     with pytest.raises(ModelError, match="each step needs both scores"):
         Gate.of("full", {"gap": (0,)}, {}).least(np.ones(3), np.ones(4))
+    with pytest.raises(ModelError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
+        judge_scores("tmaze", [GOOD])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ModelError, match="'up' is unknown; there are side, slot"):
         at_use(WINDOWS, "up")
     with pytest.raises(ModelError, match="'gap3' is unknown; there are gap1, gap2"):

@@ -12,7 +12,7 @@ from rollout_twin import random_machine
 from certify import Model, certify
 from certify.errors import ModelError
 from certify.zoo import build
-from diacritic.measure.interventions import Attribution, MachinePolicy, Policy, Trial, attribute, model_episodes
+from diacritic.measure.interventions import Attribution, Effect, MachinePolicy, Policy, Trial, attribute, model_episodes
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.rollout.machine import from_certified
 
@@ -107,6 +107,27 @@ def test_what_noise_could_tell_apart_is_not_attributed() -> None:
     assert [trial.decided for trial in found.trials] == [0.5, 0.5]  # episode 1 against 0 and 2, both ways
     assert found.passed is None
     assert attribute(Partly(), EPISODES, [DECISION], least=0.49).trials[0].swap is not None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "exact", "kept", "crossed", "failed"),
+    [
+        (16, False, 1.0, 0.0, True),
+        (16, False, 0.25, 0.25, False),  # decided by lot
+        (16, False, 0.35, 0.1, False),  # so may this be
+        (512, False, 0.35, 0.1, True),
+        (512, False, 0.35, 0.3, False),
+        (16, True, 0.35, 0.1, True),
+        (16, True, 0.05, 0.0, False),
+    ],
+)
+def test_decisions_by_lot_tell_nothing_apart(
+    pairs: int, exact: bool, kept: float, crossed: float, failed: bool
+) -> None:
+    erased = Effect(crossed, kept)
+    trial = Trial("slot", 0, 1, pairs, exact, 1.0, Effect(1.0, 0.0), Effect(0.0, 1.0), erased, Effect(0.0, 1.0))
+    said = f"slot: {kept - crossed:.0%} of the pairs are still told apart without a code"
+    assert trial.failures == ((said,) if failed else ())
 
 
 @pytest.mark.parametrize("name", ["gap", "cue-corridor", "passive-t-maze", "signpost-corridor"])

@@ -7,11 +7,12 @@ import pytest
 from expert_carrier import short_task
 from measure_twin import store_run
 
+from certify.errors import ModelError
 from diacritic.carrier import path
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.demos.storage import Demos
-from diacritic.measure import recorded_run
+from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded, held_out
 from diacritic.rollout.stored import groups
 
@@ -21,7 +22,7 @@ NOTHING_PLAYED = Effort(episodes=0, interventions=0)
 @pytest.fixture(autouse=True)
 def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The carrier by hand is wide and slow."""
-    monkeypatch.setattr(recorded_run, "PAIRS", 48)
+    monkeypatch.setattr(interventions_recorded, "PAIRS", 48)
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +38,15 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     kept, first = held_out(group.runs[0], fresh)
     assert (kept.episodes, first) == (24, 0)
     leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as they must be\nmore"}}}
-    (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED)
+    again = record(FrankaRecorder(short_task(), threads=1), 24, seed=5)[0]
+    (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED, fresh=again)
     assert found.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
     assert found.sufficient.answer == "yes"
+    (twice,) = (control for control in found.controls if control.name == "fresh recording")
+    assert (twice.passed, twice.data) == (True, {"first": True, "second": True})
+    assert twice.text.startswith("on 24 fresh episodes the gate passes; least score moves by 0.000, rates by at most")
+    with pytest.raises(ModelError, match="--fresh: is the recording of --task itself"):
+        examine_recorded(group, fresh, NOTHING_PLAYED, fresh=fresh)
     assert found.sole.answer == "no"
     assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as they must be"
 

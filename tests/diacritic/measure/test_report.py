@@ -1,13 +1,14 @@
 """The report says everything in plain words; colour is added only where there is a terminal."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from diacritic.measure.gates import Judgement
 from diacritic.measure.report import show, summary
-from diacritic.measure.verdict import Control, Profile, Subject, Verdict, judge
+from diacritic.measure.verdict import Control, Profile, Subject, Verdict, judge, same_verdict
 
 
 def verdict(passed: bool) -> Verdict:
@@ -45,3 +46,21 @@ def test_a_terminal_shows_colour() -> None:
 def test_the_summary_counts(capsys: pytest.CaptureFixture[str]) -> None:
     summary([verdict(True), verdict(False)])
     assert capsys.readouterr().out.endswith("1/2 sufficient; 1 of them carried by the code alone\n")
+
+
+def test_second_verdicts_are_summed_up_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [(True, True), (True, False), (False, False)]
+    found = []
+    for seed, (first, second) in enumerate(pairs):
+        again = same_verdict("fresh recording", (first, second), "on 8 fresh episodes", "rates move by 0.1 bit")
+        unknown = Control("sufficiency", "own occupancy", None, "no recorded episode is like these")
+        one = verdict(first)
+        found.append(replace(one, subject=replace(one.subject, seed=seed), controls=(again, unknown)))
+    assert [one.controls[0].passed for one in found] == [True, False, True]
+    assert found[1].controls[0].text == "on 8 fresh episodes the gate fails; rates move by 0.1 bit"
+    summary(found)
+    said = capsys.readouterr().out
+    assert "2/3 verdicts agree" in said
+    assert said.rstrip().endswith("switched: 1")
+    assert "fresh recording passes  fails" in said
+    assert "own occupancy passes" not in said

@@ -13,11 +13,14 @@ from rollout_twin import Reader, random_machine
 
 from certify import Model, ModelError, certify
 from certify.exact import Ints
+from certify.relations import Relation
 from certify.zoo import build
 from certify.zoo.registry import find
-from diacritic.measure.scores import Requirement, StepScore, content, episode_nodes, latent_labels, scores, unresolved
+from diacritic.measure.colours import uncoloured, whole_numbers
+from diacritic.measure.plugin import joint
+from diacritic.measure.scores import Requirement, StepScore, content, episode_nodes, latent_labels, scores
 from diacritic.rollout.machine import CodeMachine, from_certified
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import Cells, watch
 
 
 def explained(left: float, whole: float) -> float | None:
@@ -115,6 +118,12 @@ def test_without_classes_sufficiency_is_what_the_best_colouring_leaves(seed: int
             assert (score.classes is None) == (score.surplus is None) == (not twin.transitive(t))
 
 
+def open_bits(relation: Relation, cells: Cells) -> float:
+    """What the best colouring inside every (O, C) cell still needs."""
+    cell = joint(cells.observation, cells.code)
+    return uncoloured(relation, relation.kind[cells.node], cell, masses=whole_numbers(cells.weight))
+
+
 @given(documents(), st.integers(1, 4), st.integers(0, 99))
 def test_where_classes_exist_the_colouring_score_is_theirs(document: Document, codes: int, seed: int) -> None:
     model = Model.from_episodes(document)
@@ -122,7 +131,7 @@ def test_where_classes_exist_the_colouring_score_is_theirs(document: Document, c
     for t, score in enumerate(scores(occupancy, requirement)):
         relation = requirement.relations[t]
         if relation.transitive and score.classes is not None and score.requirement is not None:
-            left = unresolved(model.graph.levels[t], relation, occupancy.steps[t])
+            left = open_bits(relation, occupancy.steps[t])
             assert 1 - left / score.requirement == pytest.approx(score.classes, abs=1e-9)
 
 
@@ -131,7 +140,7 @@ def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
     occupancy, requirement = watch(random_machine(model, 3, 4), model), Requirement.of(model)
     assert any((cells.share < 1).any() for cells in occupancy.steps)
     for t, score in enumerate(scores(occupancy, requirement)):
-        left = unresolved(model.graph.levels[t], requirement.relations[t], occupancy.steps[t])
+        left = open_bits(requirement.relations[t], occupancy.steps[t])
         if score.classes is not None and score.requirement is not None:
             assert 1 - left / score.requirement == pytest.approx(score.classes, abs=1e-9)
 

@@ -36,9 +36,9 @@ def random_run(architecture: Architecture) -> Verdict:
 
 
 def test_a_trained_run_is_sufficient_and_attributed() -> None:
-    plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 250, TINY)
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0, rate=3e-3),), 400, TINY)
     cohort = Cohort(plan, from_model(MODEL))
-    cohort.advance(250)
+    cohort.advance(400)
     found = examine_symbolic(SUBJECT, MODEL, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
     assert (found.sufficient.answer, found.sole.answer) == ("yes", "yes")
     assert found.profile.required == [0.0, 0.0, 1.0, 1.0]

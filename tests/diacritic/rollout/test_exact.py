@@ -1,4 +1,4 @@
-"""The closed loop against every history and every sequence of actions; the gates on constructed scores."""
+"""The closed loop against every history and every sequence of actions."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from rollout_twin import Latents, Reader, latent_models, living_loop, names_of, 
 from certify import Model, ModelError, certify
 from certify.zoo.registry import find
 from diacritic.measure.scores import StepScore
-from diacritic.rollout.exact import ClosedLoop, Gate, closed_loop, scores, verdict, watch
+from diacritic.rollout.exact import ClosedLoop, closed_loop, scores, verdict, watch
 from diacritic.rollout.machine import CodeMachine, from_certified
 
 
@@ -129,55 +129,11 @@ def test_too_many_branches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         closed_loop(random_machine(model, 3, 0, determined=0), model)
 
 
-# ---- gates
-
-GOOD = StepScore(1, 1.0, 1.0, 0.0, 0.95, 0.95, None, 0.0, 0.0, 0.0)
-IDLE = replace(GOOD, t=2, requirement=0.0, sufficiency=None, classes=None)
-TURN = replace(GOOD, t=3, decision=1.0, instantaneous=0.95)
-LOOP = ClosedLoop(0.99, 3.0, (1.0,) * 3, (1.0,) * 3)
-
-
-@pytest.mark.parametrize(
-    ("gate", "steps", "success", "failure"),
-    [
-        ("full", [GOOD, IDLE, TURN], 1.0, None),
-        ("full", [replace(GOOD, sufficiency=0.9), IDLE, TURN], 1.0, "step 1: sufficiency 0.900"),
-        ("full", [GOOD, IDLE, replace(TURN, instantaneous=0.9)], 1.0, "step 3: decision score 0.900"),
-        ("full", [GOOD, IDLE, replace(TURN, error=0.2)], 0.0, None),
-        ("full", [replace(GOOD, requirement=None, sufficiency=None), IDLE, TURN], 1.0, "step 1: the requirement is"),
-        ("t-maze", [GOOD, IDLE, TURN], 0.0, None),
-        ("t-maze", [GOOD, IDLE, replace(TURN, error=0.01)], 1.0, "step 3: wrong action with probability 0.01"),
-        ("t-maze", [replace(GOOD, error=0.5), IDLE, TURN], 1.0, None),
-        ("t-maze", [GOOD, IDLE, replace(TURN, sufficiency=0.5)], 1.0, "step 3: sufficiency 0.500"),
-        ("external", [GOOD, IDLE, TURN], 0.99, None),
-        ("external", [GOOD, IDLE, TURN], 0.98, "success 0.980"),
-        ("external", [replace(GOOD, sufficiency=0.2), IDLE, TURN], 1.0, "step 1: sufficiency 0.200"),
-    ],
-)
-def test_each_gate_fails_on_what_it_names(
-    gate: Gate, steps: list[StepScore], success: float, failure: str | None
-) -> None:
-    found = verdict(gate, steps, replace(LOOP, success=success))
-    assert found.gate == gate
-    assert found.sufficient == (failure is None)
-    assert len(found.failures) == (failure is not None)
-    assert failure is None or found.failures[0].startswith(failure)
-
-
-def test_windows_and_decisions_may_be_chosen() -> None:
-    weak = [replace(GOOD, sufficiency=0.1), IDLE, replace(TURN, instantaneous=0.2)]
-    assert verdict("full", weak).failures == ("step 1: sufficiency 0.100", "step 3: decision score 0.200")
-    found = verdict("full", weak, window=[2, 3], decisions=[1])
-    assert (found.sufficient, found.least_sufficiency, found.least_decision) == (True, 0.95, None)
-    assert verdict("full", weak).least_decision == 0.2
-
-
-def test_bad_gates_are_refused() -> None:
-    with pytest.raises(ModelError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
-        verdict("tmaze", [GOOD])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ModelError, match="loop: the external gate needs the closed loop"):
-        verdict("external", [GOOD])
-    with pytest.raises(ModelError, match=r"window: expected steps 1…1, not \[4\]"):
-        verdict("full", [GOOD], window=[4])
-    with pytest.raises(ModelError, match="decisions: expected steps 1…1, not none"):
-        verdict("full", [GOOD], decisions=[])
+def test_a_gate_that_asks_for_success_reads_it_from_the_loop() -> None:
+    good = StepScore(1, 1.0, 1.0, 0.0, 0.95, 0.95, None, 0.0, 0.0, 0.0)
+    loop = ClosedLoop(0.99, 3.0, (1.0,), (1.0,))
+    assert verdict("external", [good], loop).sufficient
+    assert verdict("external", [good], replace(loop, success=0.98)).failures == ("success 0.980",)
+    assert verdict("full", [good]).sufficient
+    with pytest.raises(ModelError, match="external gate: it needs the closed-loop success"):
+        verdict("external", [good])

@@ -10,13 +10,14 @@ import torch
 from certify import certify
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
+from diacritic.studies.cell import Cell, Paper
 from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import REQUIRED, read_ledger
-from diacritic.studies.symbolic import Cell, judgements, plan_of, run, start, train_together
-from diacritic.studies.tables import page
+from diacritic.studies.symbolic import judgements, plan_of, run, start
 from diacritic.studies.tasks import model_of, requirement_of, task
+from diacritic.training.together import train_together
 
-TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, (3, 4), seeds=2)
+TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, Paper("toys", (3, 4)), seeds=2)
 
 
 def test_the_certified_machine_passes_every_gate_at_the_required_rate():
@@ -58,9 +59,6 @@ def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
     assert all(set(REQUIRED) <= set(row) for row in rows)
     assert {row["seed"] for row in rows} == {0, 1}
     assert rows[0]["demos_sha256"] == model_of(TINY.task).digest
-    table = page("toys", rows)
-    assert "| gap gap1=1 gap2=1 β=0 | plain | " in table
-    assert " | 3/4 | " in table
 
 
 def test_training_together_is_training_alone():
@@ -88,12 +86,3 @@ def test_the_textbook_is_bounded_where_the_paper_bounds_it():
     assert plan_of(corridor).carrier.bound == "tanh"
     assert plan_of(replace(corridor, preset="carousel")).carrier.bound == "none"
     assert requirement_of(corridor.task).bits[1] == pytest.approx(1.0)
-
-
-def test_the_committed_pages_are_those_of_the_ledgers():
-    from diacritic.studies.cells import CELLS
-
-    root = Path(__file__).parents[3]
-    for path in (root / "docs" / "results").glob("*.md"):
-        rows = read_ledger(root / "results" / f"{path.stem}.jsonl")
-        assert path.read_text() == page(path.stem, rows, [cell for cell in CELLS if cell.study == path.stem]), path.name

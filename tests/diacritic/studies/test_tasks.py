@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from diacritic.studies.cells import CELLS
 from diacritic.studies.tasks import hidden_labels, model_of, requirement_of, task, windows
 
 
@@ -36,15 +35,3 @@ def test_the_corridor_hides_a_goal_and_a_drift():
 
 def test_a_task_without_labels_has_none():
     assert hidden_labels(task("passive-t-maze", L=3)) == {}
-
-
-def test_cells_are_distinct_and_every_task_is_buildable():
-    keys = [(cell.study, cell.name, cell.learner, cell.preset) for cell in CELLS]
-    assert len(set(keys)) == len(keys)
-    assert {cell.study for cell in CELLS} == {"toys", "cue-corridor", "signpost-corridor", "community"}
-    for cell in CELLS:
-        assert windows(cell.task)
-    plain = {(cell.task, cell.preset) for cell in CELLS if cell.learner == "plain"}
-    assert {place for place, preset in plain if preset == "carousel"} >= {
-        place for place, preset in plain if preset == "textbook"
-    }

@@ -262,3 +262,8 @@ def test_bad_plans_and_data_are_refused_in_one_line() -> None:
     broken[1, 0, 0] = float("nan")
     with pytest.raises(ModelError, match=r"^data\.target: holds a value that is not finite"):
         Cohort(_plan(), replace(_toy(), target=broken))
+
+
+def test_a_learner_that_is_taught_makes_no_updates() -> None:
+    with pytest.raises(ModelError, match="certified needs a finite model with its certificate"):
+        Cohort(_plan("certified"), _toy()).advance(1)

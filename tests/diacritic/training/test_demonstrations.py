@@ -12,7 +12,7 @@ from diacritic.demos.record import record
 from diacritic.demos.storage import Demos
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training import demonstrations
-from diacritic.training.demonstrations import Prepared, fitted, last_reveal, prepare, supervise
+from diacritic.training.demonstrations import Prepared, fitted, last_reveal, pending_classes, prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.objectives.decisions import PendingDecisions
 
@@ -95,3 +95,29 @@ def test_trained_forecasters_are_found_again(
     with pytest.raises((TypeError, AttributeError)):  # trained anew, which the stand-in cannot
         supervise(other, *asked[1:], steps=2, folder=tmp_path)
     assert calls
+
+
+def test_the_pending_class_names_what_is_still_to_be_decided(demos: Demos, prepared: Prepared) -> None:
+    label, values = pending_classes(demos, TASK)
+    assert values == 4 + 2
+    names: dict[int, tuple[tuple[str, int], ...]] = {}
+    for t in range(demos.steps):
+        for n in range(demos.episodes):
+            pending = tuple(
+                (name, int(demos.latents[name][n]))
+                for name, step in TASK.decisions.items()
+                if last_reveal(TASK) <= t < step
+            )
+            assert (label[t, n] < 0) == (not pending)
+            if pending:
+                assert names.setdefault(int(label[t, n]), pending) == pending
+    assert len(set(names.values())) == len(names) <= values
+    assert prepared.data.shape.joint == values
+    assert prepared.data.joint is not None
+    np.testing.assert_array_equal(prepared.data.joint.numpy(), label[:, :8])
+
+
+def test_a_teacher_state_learner_gets_the_states_of_one_teacher_a_seed(prepared: Prepared) -> None:
+    data = supervise(prepared.data, learner("teacher-state"), [0, 5], teacher_steps=1)
+    assert data.teacher is not None
+    assert data.teacher.shape == (2, TASK.horizon, 8, 32)

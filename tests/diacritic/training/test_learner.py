@@ -15,9 +15,9 @@ from diacritic.training.preset import preset
 SMALL = Architecture(codes=4, code_size=4, width=8)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if not LEARNERS[name].taught])
 def test_every_learner_trains(name: str) -> None:
-    """On vectors with the carousel and on symbols with the full gradient; every part of every run moves."""
+    """On vectors with the carousel, on symbols with the full gradient; every part moves. One is taught otherwise."""
     chosen = learner(name)
     for data, how in ((vectors(6, 3), "carousel"), (symbols(6, 3), "textbook")):
         cohort = Cohort(Plan(chosen, preset(how), (Run(1), Run(2)), 20, SMALL), data)

@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.carrier.layers import Parameters
+from diacritic.training.kernels.launch import SIZES, launch, padded, tiles
 
 ACTIVATION, WEIGHT = 8.0, 256.0
 """Factors on activations and weights before they are halved: activations may reach 8,000 and weights 250."""
@@ -19,11 +20,16 @@ BIASES = ("observe.second.bias", "residual.observation.bias")
 
 
 @triton.jit
-def _multiply(left, high, low, total, SCALE: tl.constexpr):
-    """total + left·(high + low), for left in fp32."""
-    left = left * SCALE
-    upper = left.to(tl.float16)
-    lower = (left - upper.to(tl.float32)).to(tl.float16)
+def _halve(values, SCALE: tl.constexpr):
+    """Two fp16 blocks whose sum is the scaled fp32 block to 22 bits."""
+    values = values * SCALE
+    upper = values.to(tl.float16)
+    return upper, (values - upper.to(tl.float32)).to(tl.float16)
+
+
+@triton.jit
+def _multiply(upper, lower, high, low, total):
+    """total + (upper + lower)·(high + low)."""
     return tl.dot(upper, high, tl.dot(upper, low, tl.dot(lower, high, total)))
 
 
@@ -66,6 +72,7 @@ def _drive(
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     wide = tl.arange(0, WIDTH)
     hidden = _outer(observation, observed, first, first + observed * WIDTH, row, wide, rows, WIDTH, OBSERVED)
+    upper, lower = _halve(hidden, ACTIVATION)
     total = tl.zeros((ROWS, WIDTH), tl.float32)
     for begin in range(0, WIDTH, CHUNK):
         # Some features at a time go straight into the last product, so that they never leave the chip.
@@ -73,13 +80,15 @@ def _drive(
         into = wide[:, None] * WIDTH + column[None, :]
         onto = column[:, None] * WIDTH + wide[None, :]
         none = tl.zeros((ROWS, CHUNK), tl.float32)
-        inner = _multiply(hidden, tl.load(high + into), tl.load(low + into), none, ACTIVATION)
+        inner = _multiply(upper, lower, tl.load(high + into), tl.load(low + into), none)
         inner = inner / (ACTIVATION * WEIGHT) + tl.load(biases + column)[None, :]
         onto += WIDTH * WIDTH
-        total = _multiply(tl.maximum(inner, 0.0), tl.load(high + onto), tl.load(low + onto), total, ACTIVATION)
+        above, below = _halve(tl.maximum(inner, 0.0), ACTIVATION)
+        total = _multiply(above, below, tl.load(high + onto), tl.load(low + onto), total)
         inner = _outer(previous, acted, acting, acting + acted * WIDTH, row, column, rows, WIDTH, ACTED)
         onto += WIDTH * WIDTH
-        total = _multiply(inner, tl.load(high + onto), tl.load(low + onto), total, ACTIVATION)
+        above, below = _halve(inner, ACTIVATION)
+        total = _multiply(above, below, tl.load(high + onto), tl.load(low + onto), total)
     total = total / (ACTIVATION * WEIGHT) + tl.load(biases + WIDTH + wide)[None, :]
     place = driven + run * rows * WIDTH + row[:, None] * WIDTH + wide[None, :]
     tl.store(place, total, mask=(row < rows)[:, None])
@@ -87,19 +96,6 @@ def _drive(
 
 def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tensor) -> Tensor:
     """The driven part of f's first layer, [S, R, width] in fp32, from inputs [R, ·] that all runs share."""
-    return launch(parameters, observation, previous)
-
-
-def launch(
-    parameters: Parameters,
-    observation: Tensor,
-    previous: Tensor,
-    rows: int = 128,
-    chunk: int = 32,
-    warps: int = 8,
-    stages: int = 2,
-) -> Tensor:
-    """The kernel with its sizes: rows of a program, features of one product, its warps, stages of loads."""
     given = {name: value.detach() for name, value in parameters.items()}
     high, low = halves(torch.stack([given[name] for name in WIDE], 1) * WEIGHT)
     narrow = torch.cat([given[name].flatten(1) for name in (*NARROW, *BIASES)], 1)
@@ -108,17 +104,14 @@ def launch(
     driven = torch.empty(S, R, width, device=observation.device)
     sizes = {
         "WIDTH": width,
-        "OBSERVED": max(16, triton.next_power_of_2(observed)),
-        "ACTED": max(16, triton.next_power_of_2(acted)),
-        "ROWS": rows,
-        "CHUNK": min(chunk, width),
+        "OBSERVED": padded(observed),
+        "ACTED": padded(acted),
+        "CHUNK": min(SIZES["drive"].chunk, width),
         "ACTIVATION": ACTIVATION,
         "WEIGHT": WEIGHT,
-        "num_warps": warps,
-        "num_stages": stages,
     }
     arguments = [observation.contiguous(), previous.contiguous(), narrow, high, low, driven, R, observed, acted]
-    _drive[(triton.cdiv(R, rows), S)](*arguments, **sizes)
+    launch("drive", _drive, (tiles("drive", R), S), *arguments, **sizes)
     return driven
 
 

@@ -115,14 +115,43 @@ def _gather(
 
 
 @triton.jit
-def _descend(
+def _second(
+    inputs,
+    first,
+    flow,
+    into,
+    into_bias,
+    rows,
+    INPUTS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ROWS: tl.constexpr,
+    TURNS: tl.constexpr,
+):
+    """Gradients of the second weight and bias of relu(inputs·first)·second + bias, over a share of the rows."""
+    run = tl.program_id(1).to(tl.int64)
+    column = tl.arange(0, WIDTH)
+    # Weights are loaded once and stay on the chip while the program goes through its rows.
+    inward = tall(first + run * INPUTS * WIDTH, INPUTS, WIDTH)
+    total = tl.zeros((WIDTH, WIDTH), tl.float32)
+    bias = tl.zeros((WIDTH,), tl.float32)
+    for turn in range(TURNS):
+        row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
+        back = block(flow + run * rows * WIDTH, row, rows, WIDTH)
+        hidden = narrow(inputs, inward, row, rows, INPUTS)[1]
+        bias += tl.sum(back.to(tl.float32), 0)
+        total = tl.dot(tl.trans(hidden), back, total, input_precision="ieee")
+    share = tl.program_id(0) * tl.num_programs(1) + run
+    tl.store(into + share * WIDTH * WIDTH + column[:, None] * WIDTH + column[None, :], total)
+    tl.store(into_bias + share * WIDTH + column, bias)
+
+
+@triton.jit
+def _first(
     inputs,
     first,
     second,
     flow,
-    into_first,
-    into_second,
-    into_bias,
+    into,
     rows,
     stacked,
     INPUTS: tl.constexpr,
@@ -130,31 +159,20 @@ def _descend(
     ROWS: tl.constexpr,
     TURNS: tl.constexpr,
 ):
-    """Backward through relu(inputs·first)·second + bias, over a share of the rows."""
+    """The gradient of the first weight of relu(inputs·first)·second, over a share of the rows."""
     run = tl.program_id(1).to(tl.int64)
-    column = tl.arange(0, WIDTH)
-    # Weights are loaded once and stay on the chip while the program goes through its rows.
     inward = tall(first + run * INPUTS * WIDTH, INPUTS, WIDTH)
     outward = turned(second + run * stacked, WIDTH)
-    flow += run * rows * WIDTH
-    sum_first = tl.zeros((INPUTS, WIDTH), tl.float32)
-    sum_second = tl.zeros((WIDTH, WIDTH), tl.float32)
-    sum_bias = tl.zeros((WIDTH,), tl.float32)
+    total = tl.zeros((INPUTS, WIDTH), tl.float32)
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
-        back = block(flow, row, rows, WIDTH)
         shown, hidden = narrow(inputs, inward, row, rows, INPUTS)
-        sum_bias += tl.sum(back.to(tl.float32), 0)
-        sum_second = tl.dot(tl.trans(hidden), back, sum_second, input_precision="ieee")
-        back = tl.dot(back, outward, input_precision="ieee")
+        back = tl.dot(block(flow + run * rows * WIDTH, row, rows, WIDTH), outward, input_precision="ieee")
         back = tl.where(hidden > 0, back, 0.0).to(hidden.dtype)
-        sum_first = tl.dot(tl.trans(shown), back, sum_first, input_precision="ieee")
+        total = tl.dot(tl.trans(shown), back, total, input_precision="ieee")
     share = tl.program_id(0) * tl.num_programs(1) + run
-    place = tl.arange(0, INPUTS)[:, None] * WIDTH + column[None, :]
-    tl.store(into_first + share * INPUTS * WIDTH + place, sum_first)
-    place = column[:, None] * WIDTH + column[None, :]
-    tl.store(into_second + share * WIDTH * WIDTH + place, sum_second)
-    tl.store(into_bias + share * WIDTH + column, sum_bias)
+    place = tl.arange(0, INPUTS)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    tl.store(into + share * INPUTS * WIDTH + place, total)
 
 
 @triton.jit
@@ -194,8 +212,8 @@ class Encode(torch.autograd.Function):
         R = len(observation)
         features, *parts = (torch.empty(S, R, H, dtype=low, device=wide.device) for _ in range(stacked - 1))
         arguments = observation, previous, *weights, bias.contiguous(), features, tuple(parts), R
-        sizes = {"OBSERVED": observation.shape[1], "ACTED": previous.shape[1], "WIDTH": H, "ROWS": 128}
-        launch(_encode, (tiles(R, 128), S), *arguments, **sizes)
+        sizes = {"OBSERVED": observation.shape[1], "ACTED": previous.shape[1], "WIDTH": H}
+        launch("encode", _encode, (tiles("encode", R), S), *arguments, **sizes)
         ctx.save_for_backward(observation, previous, *weights, features)
         ctx.set_materialize_grads(False)
         return features, *parts
@@ -209,7 +227,7 @@ class Encode(torch.autograd.Function):
         S, R, H = features.shape
         into = torch.empty_like(features)
         arguments = wide, features, features if given is None else given, tuple(flows), into, R
-        launch(_gather, (tiles(R, 64), S), *arguments, WIDTH=H, ROWS=64, GIVEN=given is not None)
+        launch("gather", _gather, (tiles("gather", R), S), *arguments, WIDTH=H, GIVEN=given is not None)
         of_first, second, bias = _branch(observation, first, wide, 0, into)
         of_acting, action, _ = _branch(previous, acting, wide, 1, flows[0])
         readings, biases = zip(*(outer(features, flow) for flow in flows), strict=True)
@@ -221,20 +239,23 @@ def _branch(inputs: Tensor, first: Tensor, wide: Tensor, second: int, flow: Tens
     """Gradients of one branch's two layers and of the second one's bias."""
     S, stacked, _, H = wide.shape
     R, size = inputs.shape
-    programs, turns = shares(R, S, 64)
     made = {"dtype": torch.float32, "device": wide.device}
-    into_first = torch.empty(programs, S, size, H, **made)
+    programs, turns = shares("encoder first", R, S)
+    into = torch.empty(programs, S, size, H, **made)
+    arguments = inputs, first, wide[:, second], flow, into, R, stacked * H * H
+    launch("encoder first", _first, (programs, S), *arguments, INPUTS=size, WIDTH=H, TURNS=turns)
+    programs, turns = shares("encoder second", R, S)
     into_second, into_bias = torch.empty(programs, S, H, H, **made), torch.empty(programs, S, H, **made)
-    arguments = inputs, first, wide[:, second], flow, into_first, into_second, into_bias, R, stacked * H * H
-    launch(_descend, (programs, S), *arguments, INPUTS=size, WIDTH=H, ROWS=64, TURNS=turns)
-    return into_first.sum(0), into_second.sum(0), into_bias.sum(0)
+    arguments = inputs, first, flow, into_second, into_bias, R
+    launch("encoder second", _second, (programs, S), *arguments, INPUTS=size, WIDTH=H, TURNS=turns)
+    return into.sum(0), into_second.sum(0), into_bias.sum(0)
 
 
 def outer(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     """leftᵀ·right [S, H, H] and the column sums of right [S, H] in fp32, both [S, R, H]."""
     S, R, H = left.shape
-    programs, turns = shares(R, S, 64)
+    programs, turns = shares("outer", R, S)
     total = torch.empty(programs, S, H, H, device=left.device)
     bias = torch.empty(programs, S, H, device=left.device)
-    launch(_outer, (programs, S), left, right, total, bias, R, WIDTH=H, ROWS=64, TURNS=turns, num_stages=3)
+    launch("outer", _outer, (programs, S), left, right, total, bias, R, WIDTH=H, TURNS=turns)
     return total.sum(0), bias.sum(0)

@@ -1,4 +1,4 @@
-"""The parallel engine's layers through the fused kernels: encoder, heads and the state."""
+"""The parallel engine through the fused kernels: encoder, state, heads and the usual losses."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from torch.nn.functional import pad
 
 from diacritic.carrier.cell import Inputs
 from diacritic.carrier.layers import Parameters, linear
+from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode
+from diacritic.training.kernels.errors import SquaredError
 from diacritic.training.kernels.heads import Read
 from diacritic.training.kernels.launch import padded
 from diacritic.training.kernels.state import Carousel
@@ -19,11 +21,18 @@ OUTPUTS, ENTRIES = 64, 128
 
 @dataclass(frozen=True)
 class Heads:
-    """Features of all steps, and every head's observation part, in low precision; weights in fp32."""
+    """Features of all steps, every head's observation part in low precision, and the state; weights in fp32.
+
+    Whoever reads the state by its codes has a path of its own: an empty tensor to which its gradient is sent.
+    """
 
     parameters: Parameters
     features: Tensor  # [S, R, H]
     parts: dict[str, Tensor]  # by head, [S, R, H]
+    code: Tensor  # C, [S, R]
+    proposal: Tensor  # ẽ, [S, R, d]
+    embedding: Tensor  # e, likewise
+    paths: dict[str, Tensor]  # by reader, likewise
 
     def reads(self, name: str) -> bool:
         """Whether this head goes through the kernels."""
@@ -33,38 +42,63 @@ class Heads:
         small = entries <= ENTRIES and name in self.parts and self.parameters[f"{name}.out.weight"].shape[-1] <= OUTPUTS
         return small and shallow
 
-    def read(self, name: str, code: Tensor, embedding: Tensor | None, offset: Tensor | None = None) -> Tensor:
-        """A head on g_o and codes [S, R], K for none yet; what flows into the code's vector goes to `embedding`."""
-        given = self.parameters
-        codebook = given["codebook"].detach()
-        table = linear(given, f"{name}.code", pad(codebook, (0, 0, 0, 1)))
-        indices, begins = [code], [0]
-        if offset is not None:
-            indices, begins = [code, offset], [0, table.shape[1]]
-            table = torch.cat([table, given[f"{name}.offset"]], 1)
-        return self._apply(name, embedding, table, indices, begins)
-
-    def state(self, before: Tensor, code: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """ẽ and e of every row [S, T·N], with the gradient of the running sum over steps."""
-        residual = self.read("residual", before, None)
-        return Carousel.apply(residual, self.parameters["codebook"], before, code, steps)
+    def read(self, name: str, offset: Tensor | None = None) -> Tensor:
+        """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
+        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)
 
     def logits(self, name: str) -> Tensor:
         """A head on g_o alone."""
-        return self._apply(name, None, None, [], [])
+        return read(self.parameters, name, self.parts[name], None, None)
 
-    def _apply(
-        self, name: str, embedding: Tensor | None, table: Tensor | None, indices: list[Tensor], begins: list[int]
-    ) -> Tensor:
-        given = self.parameters
-        inner = [given.get(f"{name}.hidden1.{which}") for which in ("weight", "bias")]
-        last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
-        reading = None if embedding is None else given[f"{name}.code.weight"]
-        indices = [index.contiguous() for index in indices]
-        return Read.apply(self.parts[name], embedding, table, *inner, *last, reading, indices, begins)
+    def quantisation(self, weight: Tensor, commitment: float) -> Tensor:
+        """L_VQ of every run, with rows weighted [S, R]."""
+        state = self.proposal.detach(), self.code
+        return Quantise.apply(self.paths["quantisation"], self.parameters["codebook"], *state, weight, commitment)
+
+    def cost(self, name: str, weight: Tensor) -> Tensor:
+        """What the codes cost under a prior, in nats, for every run; soft-to-hard backward."""
+        state = self.proposal.detach(), self.parameters["codebook"].detach(), self.code
+        return Cost.apply(self.paths["cost"], self.logits(name), *state, weight)
+
+    @staticmethod
+    def squared_error(prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
+        """Σ_r w_r ‖p_r − y_r‖² / A of every run: y [R, A], or the forecast [·, T, N, T − 1, A] at each row's offset."""
+        return SquaredError.apply(prediction, target, weight, offset)
 
 
-def heads(parameters: Parameters, shown: Inputs, low: torch.dtype) -> Heads:
+def read(
+    given: Parameters,
+    name: str,
+    part: Tensor,
+    code: Tensor | None,
+    path: Tensor | None,
+    offset: Tensor | None = None,
+) -> Tensor:
+    """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`."""
+    table, indices, begins = None, [], []
+    if code is not None:
+        table = linear(given, f"{name}.code", pad(given["codebook"].detach(), (0, 0, 0, 1)))
+        indices, begins = [code.contiguous()], [0]
+    if table is not None and offset is not None:
+        indices, begins = [*indices, offset.contiguous()], [0, table.shape[1]]
+        table = torch.cat([table, given[f"{name}.offset"]], 1)
+    inner = [given.get(f"{name}.hidden1.{which}") for which in ("weight", "bias")]
+    last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
+    reading = None if path is None else given[f"{name}.code.weight"]
+    return Read.apply(part, path, table, *inner, *last, reading, indices, begins)
+
+
+def heads(parameters: Parameters, shown: Inputs, before: Tensor, code: Tensor, steps: int, low: torch.dtype) -> Heads:
+    """Encoder and state of every row [S, T·N] from its codes, with the gradient of the running sum over steps."""
+    features, parts = _encoded(parameters, shown, low)
+    readers = [*(name for name in parts if f"{name}.code.weight" in parameters), "quantisation", "cost"]
+    residual = read(parameters, "residual", parts["residual"], before, None)
+    given = residual, parameters["codebook"], before, code, steps
+    proposal, embedding, *paths = Carousel.apply(*given, len(readers), low)
+    return Heads(parameters, features, parts, code, proposal, embedding, dict(zip(readers, paths, strict=True)))
+
+
+def _encoded(parameters: Parameters, shown: Inputs, low: torch.dtype) -> tuple[Tensor, dict[str, Tensor]]:
     """g_o of every row, and the observation part of every head that reads it."""
     size = parameters["observe.second.weight"].shape
     readers = [name for name in parameters if name.endswith(".observation.weight") and parameters[name].shape == size]
@@ -78,7 +112,7 @@ def heads(parameters: Parameters, shown: Inputs, low: torch.dtype) -> Heads:
     observation, first = _with_one(parameters, "observe.first", shown.observation, low)
     previous, acting = _with_one(parameters, "previous", shown.previous, low)
     features, *parts = Encode.apply(observation, previous, first, acting, wide, bias)
-    return Heads(parameters, features, dict(zip(names, parts, strict=True)))
+    return features, dict(zip(names, parts, strict=True))
 
 
 def _with_one(parameters: Parameters, name: str, inputs: Tensor, low: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -1,27 +1,58 @@
-"""How kernels are started: grids, sizes that products take, and the sharing of rows among programs."""
+"""How kernels are started: their sizes, grids, and the sharing of rows among programs."""
 
-from typing import Any
-
-PROGRAMS = 264
-"""Programs of a backward pass over all runs together; each sums the weights' gradients over its share of the rows."""
+from typing import Any, NamedTuple
 
 
-def launch(
-    kernel: Any, grid: tuple[int, int], *arguments: Any, num_warps: int = 8, num_stages: int = 2, **sizes: int
-) -> None:
-    """Start a kernel; `sizes` are constants of the compiled program."""
-    kernel[grid](*arguments, **sizes, num_warps=num_warps, num_stages=num_stages)
+class Sizes(NamedTuple):
+    """How one kernel is cut: rows of a tile, warps of a program, stages of loads."""
+
+    rows: int = 64
+    warps: int = 4
+    stages: int = 2
+    programs: int = 264
+    """Programs over all runs together where each sums gradients of weights over its share of the rows."""
+    chunk: int = 32
+    """Columns of one product where a kernel takes a few at a time."""
 
 
-def tiles(rows: int, tile: int) -> int:
-    """How many tiles cover the rows."""
-    return -(-rows // tile)
+SIZES = {
+    "drive": Sizes(128, 8),
+    "encode": Sizes(),
+    "gather": Sizes(),
+    "encoder first": Sizes(),
+    "encoder second": Sizes(stages=3),
+    "outer": Sizes(stages=3),
+    "read": Sizes(),
+    "back": Sizes(32, programs=792),
+    "first": Sizes(),
+    "enter": Sizes(),
+    "sum back": Sizes(256, 2),
+    "error": Sizes(256),
+    "quantise": Sizes(programs=2112),
+    "commit": Sizes(),
+    "cost": Sizes(),
+    "lean": Sizes(),
+    "uniform": Sizes(1024),
+}
+"""By kernel. They decide how fast a kernel is, not what it computes; a tuning script may set others."""
 
 
-def shares(rows: int, runs: int, tile: int) -> tuple[int, int]:
+def launch(name: str, kernel: Any, grid: tuple[int, int], *arguments: Any, **constants: Any) -> None:
+    """Start a kernel with its sizes; `constants` are further constants of the compiled program."""
+    sizes = SIZES[name]
+    kernel[grid](*arguments, **constants, ROWS=sizes.rows, num_warps=sizes.warps, num_stages=sizes.stages)
+
+
+def tiles(name: str, rows: int) -> int:
+    """How many tiles of a kernel cover the rows."""
+    return -(-rows // SIZES[name].rows)
+
+
+def shares(name: str, rows: int, runs: int) -> tuple[int, int]:
     """How many programs share a run's rows, and how many tiles each of them takes."""
-    programs = max(1, min(tiles(rows, tile), PROGRAMS // runs))
-    return programs, tiles(tiles(rows, tile), programs)
+    covering = tiles(name, rows)
+    programs = max(1, min(covering, SIZES[name].programs // runs))
+    return programs, -(-covering // programs)
 
 
 def padded(size: int) -> int:

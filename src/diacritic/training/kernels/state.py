@@ -26,14 +26,15 @@ def _enter(
 
 
 @triton.jit
-def _sum_back(first, second, into, columns, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+def _sum_back(flows, into, columns, STEPS: tl.constexpr, ROWS: tl.constexpr):
     run = tl.program_id(1).to(tl.int64)
-    column = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    column = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     shown = column < columns
     place = (run * STEPS + STEPS - 1) * columns + column
-    total = tl.zeros((BLOCK,), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
     for _ in range(STEPS):
-        total += tl.load(first + place, mask=shown, other=0.0) + tl.load(second + place, mask=shown, other=0.0)
+        for k in tl.static_range(len(flows)):  # pyright: ignore[reportGeneralTypeIssues]
+            total += tl.load(flows[k] + place, mask=shown, other=0.0).to(tl.float32)
         tl.store(into + place, total, mask=shown)
         place -= columns
 
@@ -42,26 +43,36 @@ class Carousel(torch.autograd.Function):
     """Proposals ẽ_t = e_{C_{t−1}} + f_t and vectors e_{C_t}, both [S, T·N, d], from f [S, T·N, d] and codes [S, T·N].
 
     Both carry the gradient of the running sum F_t = e₀ + Σ_{s≤t} f_s, so f_t receives what flows into all later steps.
+    After them come `paths` tensors of that shape without content: a kernel that knows the state by its codes sends
+    what flows back, of precision `low`, along one of its own.
     """
 
     @staticmethod
     def forward(
-        ctx, residual: Tensor, codebook: Tensor, before: Tensor, code: Tensor, steps: int
-    ) -> tuple[Tensor, Tensor]:
+        ctx,
+        residual: Tensor,
+        codebook: Tensor,
+        before: Tensor,
+        code: Tensor,
+        steps: int,
+        paths: int = 0,
+        low: torch.dtype = torch.float32,
+    ) -> tuple[Tensor, ...]:
         S, R, d = residual.shape
         proposal, embedding = torch.empty_like(residual), torch.empty_like(residual)
         given = [value.detach().contiguous() for value in (residual, codebook, before, code)]
         arguments = *given, proposal, embedding, R
-        launch(_enter, (tiles(R, 64), S), *arguments, K=codebook.shape[1], SIZE=d, ROWS=64, num_warps=4)
+        launch("enter", _enter, (tiles("enter", R), S), *arguments, K=codebook.shape[1], SIZE=d)
         ctx.steps = steps
-        return proposal, embedding
+        ctx.set_materialize_grads(False)
+        empty = [torch.empty_strided((S, R, d), (0, 0, 0), dtype=low, device=residual.device) for _ in range(paths)]
+        return proposal, embedding, *empty
 
     @staticmethod
-    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
-        proposal, embedding = flows
-        S, R, d = proposal.shape
+    def backward(ctx, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        flows = tuple(flow.contiguous() for flow in gradients if flow is not None)
+        S, R, d = flows[0].shape
         columns = R // ctx.steps * d
-        into = torch.empty_like(proposal, memory_format=torch.contiguous_format)
-        arguments = proposal.contiguous(), embedding.contiguous(), into, columns
-        launch(_sum_back, (tiles(columns, 256), S), *arguments, STEPS=ctx.steps, BLOCK=256, num_warps=2)
-        return into, None, None, None, None
+        into = torch.empty(S, R, d, device=flows[0].device)
+        launch("sum back", _sum_back, (tiles("sum back", columns), S), flows, into, columns, STEPS=ctx.steps)
+        return into, None, None, None, None, None, None

@@ -45,6 +45,9 @@ class FutureBehaviour:
 
     def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
         prediction = trace.read_at("future", offset)
+        if trace.heads is not None and self.target == "forecast" and not data.shape.symbolic:
+            forecast = need(data.forecast, "forecast", "future behaviour")
+            return trace.heads.squared_error(prediction.flatten(1, 2), forecast, trace.weight, offset.flatten(1))
         wanted = later_actions(data, offset, self.target)
         time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
         inside = (time + offset < data.horizon).to(trace.weight.dtype)

@@ -32,4 +32,6 @@ class Imitation:
         if data.shape.symbolic:
             return -(trace.targets(data.target) * torch.log_softmax(prediction, -1)).sum((1, 2))
         target = data.target.reshape(1, -1, data.shape.action)
+        if trace.heads is not None:
+            return trace.heads.squared_error(prediction, target, trace.weight)
         return trace.mean((prediction - target).square().mean(-1))

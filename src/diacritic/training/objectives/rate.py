@@ -50,6 +50,8 @@ def prior_cost(trace: Trace, name: str) -> Tensor:
 
 
 def _cost(trace: Trace, name: str) -> Tensor:
+    if trace.heads is not None and trace.heads.reads(name):
+        return trace.heads.cost(name, trace.weight)
     cost = trace.spread(prior_cost(trace, name))
     hard = cost.gather(-1, trace.code.unsqueeze(-1)).squeeze(-1)
     codebook = trace.codebook.detach()

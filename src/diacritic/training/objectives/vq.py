@@ -27,6 +27,8 @@ class Quantisation:
         return total if trace.identification is None else total + self._loss(trace.identification)
 
     def _loss(self, trace: Trace) -> Tensor:
+        if trace.heads is not None:
+            return trace.heads.quantisation(trace.weight, self.commitment)
         chosen = look_up(trace.codebook, trace.code)
         follow = (trace.proposal.detach() - chosen).square().mean(-1)
         commit = (trace.proposal - chosen.detach()).square().mean(-1)

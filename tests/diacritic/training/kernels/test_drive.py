@@ -6,7 +6,8 @@ from torch import Tensor
 
 from diacritic.carrier.cell import Inputs, drive, encoders, observe, residual
 from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.kernels.drive import exact_drive_cuda, fits, halves, launch
+from diacritic.training.kernels.drive import exact_drive_cuda, fits, halves
+from diacritic.training.kernels.launch import SIZES, Sizes
 from diacritic.training.optimiser import Adam
 from diacritic.training.randomness import initial
 
@@ -40,10 +41,11 @@ def test_drive_is_as_good_as_fp32(observed: int, acted: int, width: int, rows: i
     assert error(found, expected) < 1e-6
 
 
-def test_any_tiling_gives_the_same() -> None:
+@pytest.mark.parametrize(("rows", "chunk"), [(16, 64), (64, 16)])
+def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, chunk: int) -> None:
     given = case(5, 2, 64, 90)
-    for rows, chunk in ((16, 64), (64, 16)):
-        assert error(launch(*given, rows=rows, chunk=chunk), in_float64(*given)) < 1e-6
+    monkeypatch.setitem(SIZES, "drive", Sizes(rows, chunk=chunk))
+    assert error(exact_drive_cuda(*given), in_float64(*given)) < 1e-6
 
 
 @pytest.mark.parametrize("scale", [1e-3, 30.0])

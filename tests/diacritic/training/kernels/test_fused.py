@@ -43,7 +43,18 @@ def both(
     return found
 
 
-@pytest.mark.parametrize("name", ["event-agnostic", "task-informed", "plain", "unconditional", "inverse+imitation"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "event-agnostic",
+        "event-agnostic-all-recorded",
+        "task-informed",
+        "plain",
+        "unconditional",
+        "inverse+imitation",
+        "inverse-only+rate",
+    ],
+)
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     (losses, flow), (wanted, expected) = both(monkeypatch, name, torch.float32, vectors(4, 9, observation=5))
     torch.testing.assert_close(losses, wanted, rtol=1e-5, atol=1e-5)

@@ -49,6 +49,16 @@ def in_torch(
     return hidden @ values["last"].to(low).double() + values["last_bias"].unsqueeze(1)
 
 
+def test_nothing_is_kept_where_nothing_is_learned() -> None:
+    values, indices, begins = case("deep", 4)
+    names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
+    reading = torch.zeros(RUNS, CODE, WIDTH)
+    found = Read.apply(*(values[name] for name in names), reading, indices, begins)
+    assert isinstance(found, Tensor)
+    assert not found.requires_grad
+    assert error(found, in_torch(values, reading, indices, begins, torch.float32)) < 1e-5
+
+
 def error(found: Tensor, expected: Tensor) -> float:
     return float(((found - expected).norm() / expected.norm()).detach())
 

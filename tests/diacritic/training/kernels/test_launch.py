@@ -3,16 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diacritic.training.kernels.launch import PROGRAMS, padded, shares, tiles
+from diacritic.training.kernels.launch import SIZES, padded, shares, tiles
 
 
-@given(rows=st.integers(1, 10**5), runs=st.integers(1, 500), tile=st.sampled_from([16, 64, 128]))
-def test_every_row_has_one_program(rows: int, runs: int, tile: int) -> None:
-    programs, turns = shares(rows, runs, tile)
+@given(rows=st.integers(1, 10**5), runs=st.integers(1, 500), name=st.sampled_from(sorted(SIZES)))
+def test_every_row_has_one_program(rows: int, runs: int, name: str) -> None:
+    programs, turns = shares(name, rows, runs)
     taken = sorted(turn * programs + program for turn in range(turns) for program in range(programs))
     assert taken == list(range(programs * turns))
-    assert programs * turns >= tiles(rows, tile) > programs * (turns - 1)
-    assert programs == 1 or programs * runs <= PROGRAMS
+    assert programs * turns >= tiles(name, rows) > programs * (turns - 1)
+    assert tiles(name, rows) * SIZES[name].rows >= rows > (tiles(name, rows) - 1) * SIZES[name].rows
+    assert programs == 1 or programs * runs <= SIZES[name].programs
 
 
 @given(st.integers(1, 5000))

@@ -31,3 +31,19 @@ def test_values_are_exact_and_the_gradient_is_that_of_the_running_sum() -> None:
             for pair in (found, expected)
         )
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_paths_carry_the_same_gradient_without_content() -> None:
+    made = torch.Generator().manual_seed(1)
+    S, T, N, d = 2, 5, 9, 16
+    residual = torch.randn(S, T * N, d, generator=made).requires_grad_()
+    code = torch.zeros(S, T * N, dtype=torch.long)
+    given = torch.zeros(S, 3, d), code, code, T
+    proposal, _, *paths = Carousel.apply(residual, *given, 3, torch.bfloat16)
+    assert all(path.shape == residual.shape and path.stride() == (0, 0, 0) for path in paths)
+    flows = [torch.randn(residual.shape, generator=made) for _ in range(3)]
+    low = [flow.bfloat16() for flow in flows[1:]]
+    found = torch.autograd.grad([proposal, paths[0], paths[2]], residual, [flows[0], *low])[0]
+    total = flows[0] + low[0].float() + low[1].float()
+    later = total.view(S, T, N, d).flip(1).cumsum(1).flip(1).flatten(1, 2)
+    torch.testing.assert_close(found, later, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,108 @@
+"""`diacritic export` and `diacritic play`: a trained run as a finite machine with a proof, and the machine at work."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from certify.errors import ModelError
+from certify.progress import working
+from diacritic.commands.parameters import remedies
+from diacritic.commands.train import load_task
+
+if TYPE_CHECKING:
+    from certify import Model
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a run on a symbolic task as its smallest machine, proved right on all histories. Beside
+    NAME.json it leaves NAME.certificate.json and NAME.model.json, which `python -m certify.check` verifies."""
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The folder of one run of `diacritic train`."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("machine.json")
+    """The machine's file."""
+    task: str | None = None
+    """What the run learned, where it does not say it itself: a model file, or a zoo task with its parameters in one
+    word."""
+
+    def run(self) -> int:
+        with remedies():
+            from certify.answer import certify
+            from certify.certificate import certificate_json
+            from certify.check import check
+            from diacritic.demos.storage import write_text
+            from diacritic.rollout.kept import keep
+            from diacritic.training.evaluate import machines
+            from diacritic.training.runs import load_run
+
+            manifest, _, architecture, weights = load_run(self.run_folder)
+            name = self.task or manifest.get("task")
+            if name is None or "task_version" in manifest:
+                raise ModelError(str(self.run_folder), "is no run on a symbolic task; only those are finite machines")
+            model = _task(str(name))
+            if manifest.get("model_sha256", model.digest) != model.digest:
+                raise ModelError(str(self.run_folder), f"learned another model than {name!r}; give it with --task")
+            learned = machines({key: value[None] for key, value in weights.items()}, architecture, model)[0]
+            origin = {"run": self.run_folder.name, "learner": manifest["learner"], "seed": manifest["run"]["seed"]}
+            with working("proving the machine right on every history"):
+                kept = keep(learned, model, origin)
+                certificate, text = certificate_json(certify(model)), model.to_json()
+                claims = check(certificate, text)
+            for path, content in ((_beside(self.out, "certificate"), certificate), (_beside(self.out, "model"), text)):
+                write_text(path, content)
+            kept.save(self.out)
+        histories = sum(sum(map(int, level.paths)) for level in model.graph.levels)
+        bits = f"at most {max(kept.bits):.3f} bits, " + ("the minimum at every step" if kept.minimal else "a bracket")
+        proved = "equal to the expert" if kept.equal else "one of the expert's random choices"
+        print(f"{self.out}: {kept.codes} codes, {bits}; {proved} on all {histories:,} histories")
+        print(f"{_beside(self.out, 'certificate')}: verified: {'; '.join(claims)}")
+        return 0
+
+
+@dataclass(frozen=True)
+class Play:
+    """Let an exported machine act in a task: its own, or another one with the same symbols, such as a longer one."""
+
+    machine: Annotated[Path, tyro.conf.Positional]
+    """A file of `diacritic export`."""
+    task: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """A zoo task with KEY=VALUE parameters, or a model file; the machine's own task if none is given."""
+    episodes: int = 100
+    """Sampled episodes."""
+    seed: int = 0
+    """Seed of the episodes."""
+
+    def run(self) -> int:
+        if self.episodes < 1:
+            raise ModelError("play", f"--episodes is at least 1, not {self.episodes}")
+        with remedies():
+            from diacritic.rollout.errors import first_error
+            from diacritic.rollout.kept import Kept
+            from diacritic.rollout.sampled import sample
+
+            kept = Kept.load(self.machine)
+            model = load_task(self.task[0], self.task[1:]) if self.task else _task(kept.task)
+            tables = kept.tables(model)
+            with working(f"playing {model.name}"):
+                share = sample(tables, model, self.episodes, self.seed).success.mean()
+                found = first_error(tables, model)
+        print(f"{model.name}: {share:.1%} of {self.episodes} episodes succeed")
+        if found is None:
+            print("proved: after every history of this task it does what the expert may do")
+        else:
+            print(f"errs at step {found.t}, after {found.history}: {found.policy}, not {found.expert}")
+        return 0
+
+
+def _task(name: str) -> "Model":
+    if name.endswith((".json", ".npz")):
+        return load_task(name, ())
+    first, *rest = name.split()
+    return load_task(first, tuple(rest))
+
+
+def _beside(path: Path, part: str) -> Path:
+    return path.with_name(f"{path.stem}.{part}.json")

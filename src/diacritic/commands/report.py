@@ -1,0 +1,38 @@
+"""`diacritic report`: one self-contained page about tasks, runs, recordings and ledgers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from certify.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write one HTML page from any mix of inputs: diacritic report "gap gap2=6" runs results -o report.html. Nothing is
+    fetched when it is opened; what could not be read is listed on it."""
+
+    inputs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="INPUT [INPUT ...]")]
+    """Model files, zoo tasks with their parameters in one word, recordings, runs, ledgers (.jsonl), films (.mp4, .gif),
+    or folders that hold them."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
+    """Where to write the page."""
+    title: str = "Diacritic report"
+    """Its title."""
+    film: bool = True
+    """Film a policy of a recorded task where no film is given; needs OpenGL."""
+
+    def run(self) -> int:
+        if not self.inputs:
+            raise ModelError("report", "give at least one input: a zoo task, a model, a run, a recording or a ledger")
+        if self.out.is_dir():
+            raise ModelError(str(self.out), "is a folder; give the name of a file")
+        from diacritic.report.page import write_page
+
+        found = write_page(self.inputs, self.out, self.film, self.title)
+        print(f"{self.out}: {self.out.stat().st_size / 1e6:.1f} MB")
+        for item in found.left_out:
+            print(f"left out: {item.place}: {item.reason}")
+        return 0

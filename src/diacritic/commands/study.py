@@ -1,0 +1,306 @@
+"""`diacritic study`: the tables and figures of the paper, trained, measured, played and set beside the paper."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from certify.errors import ModelError
+from diacritic.commands.parameters import remedies
+
+if TYPE_CHECKING:
+    from diacritic.studies.cell import Cell
+    from diacritic.studies.engine import Setting
+
+Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")]
+QUICK = Path("out") / "quick"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cells."""
+
+    only: str = ""
+    """Cells that have all these words in study, name, learner, preset or gate: "gap=20 event-agnostic carousel"."""
+    seeds: int | None = None
+    """At most so many seeds of each cell."""
+    quick: bool = False
+    """A tiny version of each cell, to see that everything runs; results go to out/quick."""
+
+    def cells(self, names: tuple[str, ...]) -> "list[Cell]":
+        """The chosen cells of the studies of these names."""
+        from diacritic.studies.choose import cells_of, studies_named
+
+        if not names:
+            raise ModelError("study", "give the name of at least one study; `diacritic study list` has them")
+        return cells_of(studies_named(names), self.only, self.seeds, self.quick)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where things are."""
+
+    results: Path | None = None
+    """Ledgers; by default results, for quick runs out/quick/results."""
+    demos: Path = Path("out") / "demos"
+    """Recordings; missing ones are recorded."""
+    runs: Path = Path("out") / "runs"
+    """Run folders."""
+    episodes: int | None = None
+    """Closed-loop episodes of each policy, 0 for none; by default 128, in quick runs 4."""
+    threads: int = 0
+    """Threads that simulate; 0 for one a core."""
+
+    def setting(self, work: Path, device: str = "cpu", quick: bool = False) -> "Setting":
+        """The same for an engine."""
+        from diacritic.rollout.franka import EPISODES
+        from diacritic.studies.choose import QUICK_EPISODES_PLAYED, QUICK_STEPS
+        from diacritic.studies.engine import Setting
+        from diacritic.training.demonstrations import FORECASTER_STEPS
+
+        episodes = (QUICK_EPISODES_PLAYED if quick else EPISODES) if self.episodes is None else self.episodes
+        results = self.results or (QUICK / "results" if quick else Path("results"))
+        forecaster = QUICK_STEPS if quick else FORECASTER_STEPS
+        return Setting(results, work, self.demos, self.runs, device, episodes, self.threads, forecaster)
+
+
+@dataclass(frozen=True)
+class List:
+    """Every study with its cells, and how far its runs have come."""
+
+    results: Path = Path("results")
+    """Ledgers."""
+
+    def run(self) -> int:
+        from diacritic.studies.choose import studies_named
+        from diacritic.studies.results import Results
+
+        found = Results.read(self.results)
+        table = Table(box=None)
+        for head in ("study", "title", "order", "cells", "runs", "done"):
+            table.add_column(head, justify="left" if head in ("study", "title") else "right")
+        for study in sorted(studies_named(()), key=lambda study: study.order):
+            runs = sum(cell.seeds for cell in study.cells)
+            done = sum(len(found.runs(cell)) for cell in study.cells)
+            counts = (str(study.order), str(len(study.cells)), str(runs), f"{done / runs:.0%}" if runs else "—")
+            table.add_row(study.name, study.title, *counts)
+        _console().print(table)
+        return 0
+
+
+@dataclass(frozen=True)
+class Show:
+    """One study: its cells, and what the paper reports of them."""
+
+    names: Names
+    selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
+
+    def run(self) -> int:
+        from diacritic.studies.choose import studies_named
+
+        for study in studies_named(self.names):
+            print(f"{study.name}: {study.title}\n{study.introduction}")
+        _show_cells(self.selection.cells(self.names))
+        return 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """Train, measure and play the cells of studies; what is in the ledger already is left alone."""
+
+    names: Names
+    selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
+    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    together: int = 1
+    """Cohorts that train in turns on the device."""
+    work: Path = Path("out") / "study"
+    """Where orders and trained cohorts are kept; one runner at a time."""
+    engine: str = "local"
+    """`local`, or `ray`."""
+    address: str | None = None
+    """Of a running Ray cluster; by default one is started on this machine."""
+    dry_run: bool = False
+    """Only say what would be run."""
+
+    def run(self) -> int:
+        with remedies():
+            from diacritic.studies.engine import jobs_of, run_here
+            from diacritic.studies.lock import disk_faults, locked
+
+            if self.engine not in ("local", "ray"):
+                raise ModelError("--engine", f"no engine is called {self.engine!r}; known: local, ray")
+            cells = self.selection.cells(self.names)
+            if self.dry_run:
+                _show_cells(cells)
+                return 0
+            setting = self.place.setting(self.work, _device(self.device), self.selection.quick)
+            with disk_faults(), locked(setting.work), locked(setting.results):
+                jobs = jobs_of(cells, setting)
+                print(f"{len(cells)} cells, {len(jobs)} cohorts to run", flush=True)
+                if self.engine == "local":
+                    run_here(jobs, setting, self.together, _say)
+                else:
+                    from diacritic.studies.cluster import run_on_ray
+
+                    run_on_ray(jobs, setting, self.address, _say)
+        return 0
+
+
+@dataclass(frozen=True)
+class Status:
+    """How many runs of each cell are in the ledgers, and how many are missing."""
+
+    names: Names = ()
+    results: Path = Path("results")
+    """Ledgers."""
+
+    def run(self) -> int:
+        from diacritic.studies.choose import studies_named
+        from diacritic.studies.results import Results
+
+        found = Results.read(self.results)
+        for study in studies_named(self.names):
+            counts = {cell: len(found.runs(cell)) for cell in study.cells}
+            whole = sum(count == cell.seeds for cell, count in counts.items())
+            runs = f"{sum(counts.values())} of {sum(cell.seeds for cell in counts)} runs"
+            print(f"{study.name}: {whole} of {len(counts)} cells complete, {runs}")
+            if self.names:
+                for cell, count in counts.items():
+                    if count < cell.seeds:
+                        print(f"  {count}/{cell.seeds}  {cell.name}, {cell.learner}, {cell.preset}, {cell.gate}")
+        return 0
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Our counts beside the paper's, cell by cell, with intervals and a verdict."""
+
+    names: Names = ()
+    results: Path = Path("results")
+    """Ledgers."""
+    pages: Path | None = None
+    """Also write the scoreboard, and a page and a picture of every study, into this folder: docs/results, say."""
+
+    def run(self) -> int:
+        with remedies():
+            from diacritic.studies.choose import studies_named
+            from diacritic.studies.compare import compare
+            from diacritic.studies.pages import page
+            from diacritic.studies.results import Results
+            from diacritic.studies.scoreboard import comparisons, scoreboard, write_pages
+
+            found = Results.read(self.results)
+            if self.names:
+                for study in studies_named(self.names):
+                    print(page(compare(study, found)))
+            else:
+                print(scoreboard(comparisons(found), found))
+            if self.pages is not None:
+                print(f"{len(write_pages(self.results, self.pages))} files in {self.pages}")
+        return 0
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write what is missing of studies as one folder that `python -m diacritic.training FOLDER` trains on a machine
+    with nothing but torch, numpy and safetensors."""
+
+    names: Names
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """The folder."""
+    selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
+    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+
+    def run(self) -> int:
+        with remedies():
+            from diacritic.studies.engine import missing_cells
+            from diacritic.studies.exchange import export, pack
+            from diacritic.studies.lock import disk_faults, locked
+
+            setting = self.place.setting(self.out, quick=self.selection.quick)
+            wanted = [cell for cell in self.selection.cells(self.names) if cell.task.recorded]
+            cells = missing_cells(wanted, setting.results)
+            if not cells:
+                said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
+                raise ModelError(" ".join(self.names), f"{said}; there is nothing to export")
+            with disk_faults(), locked(self.out):
+                orders, placed = pack(cells, setting.demos, setting.forecaster_steps)
+                export(orders, placed, self.out, setting.demos)
+            size = sum(path.stat().st_size for path in (self.out / "demos").iterdir())
+            runs = sum(len(order.runs) for order in orders)
+            print(f"{self.out}: {len(cells)} cells, {len(orders)} cohorts, {runs} runs, demos {size / 1e6:.1f} MB")
+        return 0
+
+
+@dataclass(frozen=True)
+class Import:
+    """Unpack what `python -m diacritic.training` wrote, measure it, play it, and enter it into the ledgers. What is
+    there already is left alone, so that this can be stopped and started at will."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """The results, as files or as bundles."""
+    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+
+    def run(self) -> int:
+        with remedies():
+            from diacritic.studies.incoming import import_results
+            from diacritic.studies.lock import disk_faults, locked
+
+            setting = self.place.setting(self.folder)
+            with disk_faults(), locked(setting.results):
+                number = import_results(
+                    self.folder, setting.results, setting.runs, setting.demos, setting.episodes, setting.threads, _say
+                )
+            print(f"{number} cells got new rows in {setting.results}")
+        return 0
+
+
+@dataclass(frozen=True)
+class Study:
+    """Tables and figures of the paper: list, show, run, status, compare, export, import."""
+
+    action: Annotated[
+        Annotated[List, tyro.conf.subcommand("list", prefix_name=False)]
+        | Annotated[Show, tyro.conf.subcommand("show", prefix_name=False)]
+        | Annotated[Run, tyro.conf.subcommand("run", prefix_name=False)]
+        | Annotated[Status, tyro.conf.subcommand("status", prefix_name=False)]
+        | Annotated[Compare, tyro.conf.subcommand("compare", prefix_name=False)]
+        | Annotated[Export, tyro.conf.subcommand("export", prefix_name=False)]
+        | Annotated[Import, tyro.conf.subcommand("import", prefix_name=False)],
+        tyro.conf.arg(name=""),
+    ]
+
+    def run(self) -> int:
+        return self.action.run()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 200)
+
+
+def _device(name: str) -> str:
+    import torch
+
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def _show_cells(cells: "list[Cell]") -> None:
+    table = Table(box=None)
+    for head in ("cell", "learner", "preset", "gate", "steps", "seeds", "paper"):
+        table.add_column(head, justify="right" if head in ("steps", "seeds", "paper") else "left")
+    for cell in cells:
+        paper = "{}/{}".format(*cell.paper_count) if cell.paper_count else "—"
+        seeds = f"{cell.first_seed}–{cell.first_seed + cell.seeds - 1}"
+        table.add_row(cell.name, cell.learner, cell.preset, cell.gate, str(cell.steps), seeds, paper)
+    _console().print(table)
+    print(f"{len(cells)} cells, {sum(cell.seeds for cell in cells)} runs")

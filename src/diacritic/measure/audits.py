@@ -1,0 +1,284 @@
+"""Anybody's policy: does it decide right, what does its state tell, and is that state all of its memory?
+
+A continuous state has no plug-in rate, and none is claimed. A hard code that such a policy shows beside its state is
+a readout: it may hold less than the policy remembers, so its rate is refused, with the shortfall in numbers.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certify import Model
+from certify.errors import ModelError
+from certify.progress import track, working
+from certify.zoo import build
+from diacritic.demos.storage import Demos, write_text
+from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
+from diacritic.measure.foreign import Foreign, Stepping, adapt
+from diacritic.measure.interventions import attribute
+from diacritic.measure.plugin import conditional_entropy
+from diacritic.measure.setting import Setting, SymbolicSetting
+from diacritic.measure.stage import Boundary, Replayed, Scripted, Stage, boundary, decider, whole_episodes
+from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention_controls
+
+FORMAT = "diacritic-audit/1"
+QUESTIONS = {
+    "sufficient": "Decides right?",
+    "carries": "State tells what is required?",
+    "surplus": "State tells more?",
+    "sole": "State is all of its memory?",
+}
+_PARTS = {"sufficiency": "Behaviour", "rate": "What the state and the code tell", "attribution": "Interventions"}
+_MARKS = {True: "passed", False: "FAILED", None: "—"}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found out about one policy, and what could not be."""
+
+    policy: str
+    interface: str
+    task: str
+    occupancy: str
+    sufficient: Finding
+    carries: Finding
+    surplus: Finding
+    sole: Finding
+    controls: tuple[Control, ...]
+    decodings: tuple[Decoding, ...]
+    not_done: tuple[str, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether a readout code holds demonstrably less than the policy remembers."""
+        return any(control.name.startswith("readout code") and control.passed is False for control in self.controls)
+
+    @property
+    def verdict(self) -> str:
+        """The audit in a sentence or two."""
+        if self.sufficient.answer != "yes":
+            return (
+                "The policy does not do what the task asks; what it remembers says nothing about what the task needs."
+            )
+        said = {
+            "yes": "The policy decides right, and the state that it exposes is all of its memory",
+            "no": "The policy decides right, but the state that it exposes is not all of its memory",
+            "not assessed": "The policy decides right; where it keeps its memory stays open",
+        }[self.sole.answer]
+        more = " Its readout code under-counts and is refused as a rate." if self.refused else ""
+        return f"{said}. No rate is claimed.{more}"
+
+    def lines(self) -> list[str]:
+        """The report."""
+        found = [f"{self.policy} on {self.task}", f"by {self.interface}; {self.occupancy}"]
+        answers = {question: getattr(self, name) for name, question in QUESTIONS.items()}
+        width = max(map(len, QUESTIONS.values()))
+        found += [f"  {question:{width}}  {item.answer}: {item.because}" for question, item in answers.items()]
+        for part, title in _PARTS.items():
+            rows = [control for control in self.controls if control.part == part]
+            found += [title] if rows else []
+            found += [f"  {control.name}: {_MARKS[control.passed]}  {control.text}" for control in rows]
+        found += ["Could not be done", *(f"  {text}" for text in self.not_done)] if self.not_done else []
+        return [*found, f"Verdict: {self.verdict}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = {name: getattr(self, name) for name in ("policy", "interface", "task", "occupancy")}
+        return {
+            "format": FORMAT,
+            **parts,
+            **{name: asdict(getattr(self, name)) for name in QUESTIONS},
+            "verdict": self.verdict,
+            "controls": [asdict(control) for control in self.controls],
+            "decodings": [item.to_dict() for item in self.decodings],
+            "not_done": list(self.not_done),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, path: Path) -> Path:
+        """By atomic rename."""
+        write_text(path, self.to_json())
+        return path
+
+
+def audit(
+    policy: Any,
+    task: Any,
+    *,
+    episodes: int = 16,
+    shuffles: int = SHUFFLES,
+    seed: int = 0,
+    name: str = "",
+) -> Audit:
+    """Audit a policy on a task: a model, the name of one, a symbolic environment, or the recording of a Franka task.
+
+    `episodes` are played in closed loop on a Franka task (0: none); symbolic tasks are played exactly.
+    """
+    foreign, setting = adapt(policy), _setting(task, episodes, seed)
+    scripts = whole_episodes(setting.episodes)
+    edge = boundary(foreign, setting, scripts)
+    with working("auditing"):
+        stage = Stage(foreign, setting, afresh=edge.leaks)
+        behaviour = setting.behave(stage)
+        decodings, not_done = _decodings(stage, setting, shuffles, seed)
+        controls = [*behaviour.controls, *(_decoded(item) for item in decodings)]
+        controls += _readout(stage, setting, behaviour.finding.answer == "yes")
+        controls += _interventions(stage, setting, edge)
+    if not foreign.writable:
+        said = "its state cannot be written" if foreign.readable else "its state cannot be read"
+        not_done.append(f"{said}: nothing but whole pasts was moved between episodes; expose get_state and set_state")
+    return Audit(
+        name or type(policy).__name__,
+        foreign.interface,
+        setting.title,
+        setting.occupancy,
+        behaviour.finding,
+        _carries(decodings, foreign),
+        _surplus(decodings),
+        _sole(controls, foreign),
+        tuple(controls),
+        tuple(decodings),
+        tuple(not_done),
+    )
+
+
+def _setting(task: Any, episodes: int, seed: int) -> Setting:
+    if isinstance(task, Demos):
+        from diacritic.measure.setting_recorded import RecordedSetting  # needs the simulator
+
+        return RecordedSetting(task, played=episodes, seed=seed)
+    model = build(task) if isinstance(task, str) else getattr(task, "model", task)
+    if not isinstance(model, Model):
+        wanted = "a certify model, the name of one, a symbolic environment, or a recording (Demos)"
+        raise ModelError("task", f"a {type(task).__name__} is none that can be audited on; give {wanted}")
+    return SymbolicSetting(model)
+
+
+def _decodings(stage: Stage, setting: Setting, shuffles: int, seed: int) -> tuple[list[Decoding], list[str]]:
+    """What goes into the middle step of every stretch: the classes, and what is beyond them.
+
+    A state is read before the step, for a policy may well forget in acting what it acted on.
+    """
+    if not stage.policy.readable:
+        return [], ["its state cannot be read: nothing was decoded from it"]
+    scripts, not_done = whole_episodes(setting.episodes), []
+    asked: list[tuple[Label, Any]] = []
+    for window, steps in setting.stretches.items():
+        t = steps[len(steps) // 2]
+        try:
+            states = state_table([stage.state(scripts[n][:t]) for n in setting.rows(t)])
+        except ModelError as problem:
+            return [], [f"nothing was decoded: {problem}"]
+        labels = list(setting.labels(window, t))
+        if not labels:
+            not_done.append(f"{window}: compatibility has no classes there, so there is no Γ to decode")
+        for label in labels:
+            obstacle = label.obstacle()
+            if obstacle is None:
+                asked.append((label, states))
+            else:
+                not_done.append(f"{label.variable} in {window}, step {t + 1}: {obstacle}")
+    drafts = [decode(label, states, shuffles, seed) for label, states in track(asked, "decoding")]
+    pairs = zip(adjusted(drafts), asked, strict=True)
+    found = [bounded(item, label, states, seed) for item, (label, states) in pairs]
+    few = [item for item in found if item.found is None]
+    not_done += [f"{item.variable} in {item.window}: {item.rows} histories are too few to miss it in" for item in few]
+    return found, not_done
+
+
+def _decoded(item: Decoding) -> Control:
+    """The classes must be found; a nuisance passes no judgement."""
+    passed = item.found if item.required else None
+    return Control("rate", f"{item.variable} in {item.window}", passed, item.line(), item.to_dict())
+
+
+def _readout(stage: Stage, setting: Setting, sufficient: bool) -> list[Control]:
+    """The plug-in rate of a hard code that the policy shows, and why it is no rate of its memory."""
+    scripts = whole_episodes(setting.episodes)
+    shown = [[stage.code(script[: t + 1]) for script in scripts] for t in range(len(scripts[0]))]
+    if any(code is None for row in shown for code in row) or len({code for row in shown for code in row}) < 2:
+        return []
+    codes, weights = np.array(shown), setting.episodes.weights
+    rates = [conditional_entropy(c, o, weights) for c, o in zip(codes, setting.episodes.symbols, strict=True)]
+    controls = []
+    for window, steps in setting.stretches.items():
+        needs = [bits for t in steps if (bits := setting.required[t]) is not None]
+        if len(needs) < len(steps):
+            continue
+        rate, need = float(np.mean([rates[t] for t in steps])), float(np.mean(needs))
+        short = sufficient and need - rate > NOTICEABLE
+        said = f"{rate:.2f} bit, {need:.2f} required"
+        if short:
+            said += f" and the decisions are right: it under-counts by {need - rate:.2f} at least; refused as a rate"
+        else:
+            said += "; refused as a rate all the same, for it is not known to be all that persists"
+        data = {"rate": rate, "required": need}
+        controls.append(Control("rate", f"readout code, {window}", False if short else None, said, data))
+    if isinstance(stage.policy, Stepping) and hasattr(stage.state(()), "code"):
+        alone = Stage(Stepping(stage.policy.policy, code_alone=True), setting)
+        found = _attributed(alone, setting, Scripted())
+        controls += [replace(control, part="rate") for control in found]
+    return controls
+
+
+def _attributed(stage: Stage, setting: Setting, form: Scripted | Replayed) -> list[Control]:
+    decide = decider(stage, setting.decide)
+    found = attribute(form, setting.episodes, setting.decisions, decide, most=setting.most_pairs, least=setting.least)
+    return intervention_controls(found, setting.occupancy)
+
+
+def _interventions(stage: Stage, setting: Setting, edge: Boundary) -> list[Control]:
+    """Swap, shuffle, reset and freeze of the state, or of the whole past where no state can be written."""
+    boundary_control = Control("attribution", "episode boundary", not edge.leaks, edge.text)
+    if stage.policy.writable:
+        found = _attributed(stage, setting, Scripted())
+        return [*(_renamed(control, "code", "state") for control in found), boundary_control]
+    found = [_renamed(control, "code", "past") for control in _attributed(stage, setting, Replayed())]
+    # the same past put back is the same episode: a shuffle would prove nothing
+    return [*(control for control in found if not control.name.startswith("history shuffle")), boundary_control]
+
+
+def _renamed(control: Control, old: str, new: str) -> Control:
+    return replace(control, name=control.name.replace(old, new), text=control.text.replace(old, new))
+
+
+def _carries(found: Sequence[Decoding], foreign: Foreign) -> Finding:
+    classes = [item for item in found if item.required and item.found is not None]
+    if not classes:
+        reason = "nothing is required, or no class could be decoded" if foreign.readable else "no state can be read"
+        return Finding("not assessed", reason)
+    missing = [item for item in classes if not item.found]
+    if missing:
+        return Finding("no", f"not decoded: {_listed(missing)}")
+    return Finding("yes", f"decoded: {_listed(classes)}")
+
+
+def _surplus(found: Sequence[Decoding]) -> Finding:
+    nuisances = [item for item in found if not item.required and item.found is not None]
+    told = [item for item in nuisances if item.found]
+    if told:
+        return Finding("yes", f"decoded beyond Γ: {_listed(told)}")
+    if not nuisances:
+        return Finding("not assessed", "nothing beyond Γ could be decoded")
+    return Finding("no", f"none of {len(nuisances)} nuisances is decoded; what the probes miss is not ruled out")
+
+
+def _sole(controls: Sequence[Control], foreign: Foreign) -> Finding:
+    ours = [control for control in controls if control.part == "attribution"]
+    failed = [control for control in ours if control.passed is False]
+    if not foreign.writable:
+        return Finding("not assessed", "no state can be written, so none was moved between histories")
+    if failed:
+        return Finding("no", f"{failed[0].name}: {failed[0].text}")
+    if not any(control.name.startswith("state swap") and control.passed for control in ours):
+        return Finding("not assessed", "no state was swapped between two histories of one observation")
+    return Finding("yes", "swapped states swap the decisions, another past changes nothing, a reset erases them")
+
+
+def _listed(items: Sequence[Decoding]) -> str:
+    return ", ".join(f"{item.variable} ({item.window})" for item in items)

@@ -1,0 +1,93 @@
+"""Attribution by intervention on recorded episodes: a stored carrier watches while the expert acts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from diacritic.carrier.module import Carrier
+from diacritic.carrier.shape import Shape
+from diacritic.demos.storage import Demos
+from diacritic.measure.interventions import TOLD, Episodes, attribute
+from diacritic.measure.persistence import reset_leak
+from diacritic.measure.verdict import Control, intervention_controls
+from diacritic.rollout.stored import StoredRun
+from diacritic.tasks.franka.pixels import pixel_channels
+
+Ints = NDArray[np.integer[Any]]
+PAIRS = 512  # of histories that are intervened on
+PIXEL_PAIRS = 64  # the same where every step of a history is an image
+
+
+@torch.no_grad()
+def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: Sequence[int]) -> list[Control]:
+    """Interventions before each decision, and the episode boundary; `laws` G_t [T, N] are the expert's classes."""
+    if run.architecture.memory not in ("code", "gaussian"):
+        return []
+    policy = _Watcher(run)
+    seen = _Shown.of(run, demos, policy.symbols)
+    acted = run.scale.shrink(torch.from_numpy(demos.actions))
+    before = torch.cat([torch.zeros_like(acted[:1]), acted[:-1]])
+    weights = np.full(demos.episodes, 1 / demos.episodes)
+    episodes = Episodes(seen, before, demos.symbols, demos.choices, laws, weights)
+
+    def decide(actions: Any, step: int) -> Ints:
+        kinds = np.unique(demos.choices[step])
+        means = torch.stack([acted[step][torch.from_numpy(demos.choices[step] == kind)].mean(0) for kind in kinds])
+        return torch.cdist(actions, means).argmin(1).numpy()
+
+    most = PAIRS if demos.frames is None else PIXEL_PAIRS
+    found = attribute(policy, episodes, decisions, decide, most=most, least=TOLD)
+    leak = reset_leak(policy, seen, before)
+    boundary = Control("attribution", "episode boundary", not leak.found, leak.line())
+    return [*intervention_controls(found, "expert occupancy"), boundary]
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a carrier reads of recorded episodes, each part [T, N, …] (or of one step, [N, …]); indexed together."""
+
+    seen: torch.Tensor
+    symbol: torch.Tensor | None
+    frame: torch.Tensor | None
+
+    @staticmethod
+    def of(run: StoredRun, demos: Demos, symbols: int) -> "_Shown":
+        """Standardised observations, one-hot symbols where the carrier knows any, and frames where there are any."""
+        looked = demos.observations if demos.frames is None else pixel_channels(demos.observations)
+        known = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=symbols)
+        hot = torch.nn.functional.one_hot(known, symbols + 1)[..., :symbols].float() if symbols else None
+        frames = None if demos.frames is None else torch.from_numpy(demos.frames)
+        return _Shown(run.scale.see(torch.from_numpy(looked)), hot, frames)
+
+    def __getitem__(self, chosen: Any) -> "_Shown":
+        symbol = None if self.symbol is None else self.symbol[chosen]
+        return _Shown(self.seen[chosen], symbol, None if self.frame is None else self.frame[chosen])
+
+    def __iter__(self) -> Iterator["_Shown"]:
+        return (self[t] for t in range(len(self.seen)))
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.seen.shape
+
+
+class _Watcher:
+    """A stored carrier that reads what was shown."""
+
+    def __init__(self, run: StoredRun) -> None:
+        weights, architecture = run.weights, run.architecture
+        self.symbols = weights["symbol.weight"].shape[0] if architecture.side == "symbol" else 0
+        sizes = {"symbols": self.symbols, "frames": "pixels.out.weight" in weights}
+        shape = Shape(weights["observe.first.weight"].shape[0], weights["previous.weight"].shape[0], **sizes)
+        self.carrier = Carrier(shape, architecture, weights)
+
+    def begin(self, batch: int) -> Any:
+        return self.carrier.begin(batch)
+
+    def step(self, state: Any, observation: _Shown, previous_action: torch.Tensor) -> tuple[Any, Any, Any]:
+        shown = observation
+        return self.carrier.step(state, shown.seen, previous_action, shown.symbol, shown.frame)

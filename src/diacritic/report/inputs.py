@@ -1,0 +1,152 @@
+"""What a page is made from: any mix of models, recordings, runs, ledgers, probes and films, sorted by kind.
+
+What cannot be read is left out, and the page says so; only a name that leads nowhere is an error.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from certify import Model
+from certify.errors import ModelError
+from certify.progress import track
+from diacritic.commands.train import is_recording, load_task
+from diacritic.demos.storage import Demos, load
+from diacritic.report.runs import Run, is_run, read_run
+from diacritic.studies.ledger import REQUIRED, Row, read_ledger
+
+FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
+FILM_BYTES = 1_000_000
+PROBE = "diacritic-probe/1"
+SKIPPED = ("diacritic-binner/", "certify-certificate/", "certify-answer/", "certify-machine/")  # parts of other things
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that is not on the page, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass
+class Inputs:
+    """Everything that was found, in the order in which it was given."""
+
+    models: list[Model] = field(default_factory=list)
+    recordings: list[Demos] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    ledgers: dict[str, list[Row]] = field(default_factory=dict)
+    figures: dict[str, list[Row]] = field(default_factory=dict)
+    probes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    films: list[Path] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def leave_out(self, problem: ModelError) -> None:
+        self.left_out.append(LeftOut(problem.place, problem.reason))
+
+
+def collect(words: Sequence[str]) -> Inputs:
+    """Read every input: a path, or a zoo task with its parameters in one word (`"gap gap2=6"`)."""
+    found = Inputs()
+    for word in words:
+        path = Path(word)
+        if path.is_dir():
+            _folder(found, path)
+        elif path.is_file():
+            _file(found, path)
+        elif is_recording(word):
+            _file(found, path.with_name(path.name + ".json"))
+        elif "/" in word or path.suffix in (".json", ".jsonl", ".npz", *FILMS):
+            raise ModelError(word, "there is no such file or folder; give what exists")
+        else:
+            name, *parameters = word.split() or [""]
+            found.models.append(load_task(name, tuple(parameters)))
+    found.runs.sort(key=lambda run: (run.task, run.learner, run.preset, run.seed))
+    return found
+
+
+def _folder(found: Inputs, folder: Path) -> None:
+    """A run, or everything below; checkpoints of cohorts are no results."""
+    if is_run(folder):
+        _run(found, folder)
+        return
+    inside = sorted(folder.iterdir())
+    if not inside:
+        found.left_out.append(LeftOut(str(folder), "is an empty folder"))
+    for path in track(inside, f"reading {folder.name}"):
+        if path.is_dir() and not path.name.startswith((".", "cohort-")):
+            _folder(found, path)
+        elif path.suffix in (".json", ".jsonl", *FILMS):
+            _file(found, path)
+
+
+def _run(found: Inputs, folder: Path) -> None:
+    try:
+        run, problems = read_run(folder)
+    except ModelError as problem:
+        found.leave_out(problem)
+        return
+    found.runs.append(run)
+    for problem in problems:
+        found.leave_out(problem)
+
+
+def _file(found: Inputs, path: Path) -> None:
+    try:
+        if path.suffix == ".jsonl":
+            _ledger(found, path)
+        elif path.suffix in FILMS:
+            _film(found, path)
+        elif path.suffix == ".npz" and not path.with_suffix(".json").exists():
+            found.models.append(load_task(str(path), ()))
+        else:
+            _document(found, path.with_suffix(".json"))
+    except ModelError as problem:
+        found.leave_out(problem)
+
+
+def _ledger(found: Inputs, path: Path) -> None:
+    rows = read_ledger(path)
+    whole = [row for row in rows if _is_run_row(row)]
+    measured = [row for row in rows if isinstance(row, dict) and {"figure", "value"} <= row.keys()]
+    odd = len(rows) - len(whole) - len(measured)
+    if odd:
+        found.left_out.append(
+            LeftOut(str(path), f"{odd} of {len(rows)} rows lack the keys of a run; they are not shown")
+        )
+    for row in whole:
+        found.ledgers.setdefault(str(row["study"]), []).append(row)
+    if measured:
+        found.figures.setdefault(path.stem, []).extend(measured)
+
+
+def _is_run_row(row: Any) -> bool:
+    complete = isinstance(row, dict) and not set(REQUIRED) - row.keys()
+    return complete and isinstance(row["rate"], dict) and isinstance(row["requirement"], dict)
+
+
+def _film(found: Inputs, path: Path) -> None:
+    size = path.stat().st_size
+    if size > FILM_BYTES:
+        raise ModelError(str(path), f"is a film of {size / 1e6:.1f} MB; at most {FILM_BYTES / 1e6:g} MB are shown")
+    found.films.append(path)
+
+
+def _document(found: Inputs, path: Path) -> None:
+    """A JSON file, by the format that it names."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ModelError(str(path), "is truncated or no JSON; make it again") from None
+    kind = str(document.get("format", "")) if isinstance(document, dict) else ""
+    if kind.startswith("diacritic-demos/"):
+        found.recordings.append(load(path))
+    elif kind == PROBE:
+        found.probes[path.name.removesuffix(".probe.json")] = document
+    elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):
+        found.models.append(load_task(str(path), ()))
+    elif not kind.startswith(SKIPPED):
+        raise ModelError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")

@@ -1,0 +1,126 @@
+"""Rows of ledgers as series of a figure: which runs, over what, and what of them is drawn."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from certify.errors import ModelError
+from diacritic.measure.statistics import wilson
+from diacritic.studies.ledger import Row, read_ledger
+
+Value = Callable[[Row], float | None]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place of a series: its middle, how far it spreads either way, and how many runs it is made of."""
+
+    x: float
+    y: float
+    below: float
+    above: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of all ledgers of a folder."""
+
+    figure: str
+    rows: Sequence[Row]
+
+    @staticmethod
+    def read(figure: str, results: Path) -> "Rows":
+        paths = sorted(results.glob("*.jsonl"))
+        if not paths:
+            raise ModelError(
+                str(results), "holds no ledger (*.jsonl); run a study first, or give the folder of ledgers"
+            )
+        return Rows(figure, [row for path in paths for row in read_ledger(path)])
+
+    def where(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
+        """Rows of a task (its name, without parameters) and of learners, with these fields; none is an error."""
+        names = None if learner is None else {learner} if isinstance(learner, str) else set(learner)
+        found = [
+            row
+            for row in self.rows
+            if "sufficient" in row
+            and str(row.get("task", "")).split(" ")[0] == task
+            and (names is None or row["learner"] in names)
+            and all(row.get(key) == value or parameters(row).get(key) == value for key, value in fields.items())
+        ]
+        presets = {row["preset"] for row in found}
+        kept = "carousel" if "carousel" in presets else next(iter(sorted(presets)), None)
+        return [row for row in found if row["preset"] == kept]
+
+    def need(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
+        """The same, where there must be some."""
+        found = self.where(task, learner, **fields)
+        if not found:
+            who = "" if learner is None else f" with {learner if isinstance(learner, str) else ' or '.join(learner)}"
+            settings = "".join(f", {key}={value}" for key, value in fields.items())
+            said = (
+                f"no ledger holds runs on {task}{who}{settings}; run the study that has them (`diacritic study list`)"
+            )
+            raise ModelError(f"figure {self.figure}", said)
+        return found
+
+
+def parameters(row: Row) -> dict[str, float]:
+    """Numbers among the parameters in the title of a row's task."""
+    pairs = (word.split("=", 1) for word in str(row["task"]).split(" ")[1:] if "=" in word)
+    return {key: float(value) for key, value in pairs if value.replace(".", "", 1).lstrip("-").isdigit()}
+
+
+def rate(window: str) -> Value:
+    """Ĥ(C_t|Ō_t) over a window."""
+    return lambda row: row["rate"].get(window)
+
+
+def about(window: str, hidden: str) -> Value:
+    """What the code tells of a hidden value over a window, whose title holds the word."""
+
+    def told(row: Row) -> float | None:
+        known: Mapping[str, float | None] = row.get("information", {}).get(window, {})
+        return next((bits for title, bits in known.items() if hidden in title), None)
+
+    return told
+
+
+def means(rows: Sequence[Row], over: str, value: Value, every: bool = False) -> list[Point]:
+    """Mean and standard deviation over the sufficient seeds (`every`: over all) for each value of a parameter."""
+    points = []
+    for x in sorted({parameters(row)[over] for row in rows if over in parameters(row)}):
+        mine = [row for row in rows if parameters(row).get(over) == x and (every or row["sufficient"])]
+        known = [bits for row in mine if (bits := value(row)) is not None]
+        if known:
+            spread = stdev(known) if len(known) > 1 else 0.0
+            points.append(Point(x, mean(known), spread, spread, len(known)))
+    return points
+
+
+def shares(rows: Sequence[Row], over: str, default: float | None = None) -> list[Point]:
+    """Share of sufficient seeds with its 95 % Wilson interval for each value of a parameter."""
+    points = []
+    for x in sorted({value for row in rows if (value := parameters(row).get(over, default)) is not None}):
+        mine = [bool(row["sufficient"]) for row in rows if parameters(row).get(over, default) == x]
+        share, (low, high) = sum(mine) / len(mine), wilson(sum(mine), len(mine))
+        points.append(Point(x, share, share - low, high - share, len(mine)))
+    return points
+
+
+def widest(rows: Sequence[Row], over: str) -> list[Row]:
+    """Of each value of a parameter the rows with the largest codebook."""
+    most: dict[float, int] = {}
+    for row in rows:
+        x = parameters(row).get(over, 0.0)
+        most[x] = max(most.get(x, 0), row["K"])
+    return [row for row in rows if row["K"] == most[parameters(row).get(over, 0.0)]]
+
+
+def jittered(count: int) -> list[float]:
+    """Small shifts that keep points of one place apart."""
+    return [0.06 * (k - (count - 1) / 2) / max(1.0, sqrt(count)) for k in range(count)]

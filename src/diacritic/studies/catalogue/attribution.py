@@ -1,0 +1,45 @@
+"""Is it the code that remembers? A bypass that keeps a continuous path, a code without carry, memory in the body."""
+
+from diacritic.studies.catalogue import lower_boundary, signpost_corridor
+from diacritic.studies.catalogue._declare import range_of
+from diacritic.studies.cell import Study
+from diacritic.studies.figure import Figure
+from diacritic.studies.reference import figure
+from diacritic.studies.results import rate_range
+from diacritic.studies.verdicts import Count
+
+_BLOCK = "attribution"
+_CORRIDOR = [cell for cell in signpost_corridor.CELLS if cell.learner == "bypass"]
+_CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"]
+
+STUDY = Study(
+    _BLOCK,
+    "Attribution to the code",
+    "A readout code beside a continuous path shows fewer bits than the task needs: its rate is none.",
+    inventory=(146,),
+    blocks=(_BLOCK,),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "bypass, corridor: bits that its readout code shows in hall 1, where two are needed",
+        _BLOCK,
+        range_of(_BLOCK, "gru_bypass_readout_bits.corridor"),
+        derived=rate_range(_CORRIDOR, "hall 1", over_all=True),
+        within=0.3,
+    ),
+    Figure(
+        "bypass, two cues: bits that its readout code shows in the first gap, where two are needed",
+        _BLOCK,
+        range_of(_BLOCK, "gru_bypass_readout_bits.aprime"),
+        derived=rate_range(_CUES, "gap1", over_all=True),
+        within=0.3,
+    ),
+    Figure(
+        "expert's and own occupancy: verdicts that agree",
+        _BLOCK,
+        Count(figure(_BLOCK, "expert_vs_policy_occupancy.agree"), figure(_BLOCK, "expert_vs_policy_occupancy.of")),
+        better="higher",
+        lacks="own-occupancy verdicts in the ledgers",
+    ),
+)

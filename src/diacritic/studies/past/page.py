@@ -1,0 +1,78 @@
+"""The tables of docs/past.md, from the ledgers: `python -m diacritic.studies.past.page results docs/past.md`."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from certify.errors import ModelError
+from diacritic.demos.storage import write_text
+from diacritic.studies.ledger import Row, read_ledger
+
+KINDS = ("development", "held-out", "afterwards")
+
+
+def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each task, in the order of the ledger; horizons that are numbers come in their order."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: [int(part) if part.isdigit() else part for part in _parts(row["task"])]):
+        groups.setdefault(row["task"], []).append(row)
+    return groups
+
+
+def _parts(text: str) -> list[str]:
+    return re.split(r"(\d+)", text)
+
+
+def forgetting(rows: Sequence[Row]) -> str:
+    """One line a cell: sufficient seeds, and the largest surplus of a sufficient seed at any step, before and after."""
+    lines = [
+        "| cell | kind | sufficient before | after | largest surplus before (bit) | after |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    kinds = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
+    for kind, name, cell in ((kind, name, cell) for kind, found in kinds for name, cell in by_task(found).items()):
+        good = [row for row in cell if row["sufficient"]]
+        was = sum(row["before"]["sufficient"] for row in cell)
+        old, new = (_most([row["largest_surplus"] for row in side]) for side in ([r["before"] for r in good], good))
+        lines.append(f"| {name} | {kind} | {was}/{len(cell)} | {len(good)}/{len(cell)} | {old} | {new} |")
+    return "\n".join(lines)
+
+
+def certified(rows: Sequence[Row]) -> str:
+    """One line a cell: sufficient seeds, surplus, codes, updates and seconds."""
+    lines = [
+        "| cell | steps T | sufficient | largest surplus (bit) | codes | updates | seconds to label | to teach |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, cell in by_task(rows).items():
+        one, passed = cell[0], sum(row["sufficient"] for row in cell)
+        seconds = f"{one['label_seconds']:.2f} | {one['teach_seconds']:.1f}"
+        surplus = _most([row["largest_surplus"] for row in cell])
+        counts = f"{passed}/{len(cell)} | {surplus} | {one['codes_used']} | {one['steps']}"
+        lines.append(f"| {name} | {one['horizon']} | {counts} | {seconds} |")
+    return "\n".join(lines)
+
+
+def _most(values: Sequence[float]) -> str:
+    return f"{max(values):.3f}" if values else "—"
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetting, "past-certified": certified}
+
+
+def filled(text: str, results: Path) -> str:
+    """The page with the tables of the ledgers between its marks."""
+    for study, table in TABLES.items():
+        begin, end = f"<!-- {study} -->", f"<!-- end of {study} -->"
+        head, found, rest = text.partition(begin)
+        _, ended, tail = rest.partition(end)
+        if not found or not ended:
+            raise ModelError(study, f"the page has no marks {begin} and {end}")
+        text = f"{head}{begin}\n{table(read_ledger(results / f'{study}.jsonl'))}\n{end}{tail}"
+    return text
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[2])
+    write_text(page, filled(page.read_text(encoding="utf-8"), Path(sys.argv[1])))

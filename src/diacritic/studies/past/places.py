@@ -1,0 +1,96 @@
+"""Symbolic tasks by name with their certificate and windows, and the row that a run leaves in a ledger."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+import diacritic
+from certify import Model
+from diacritic.measure.gates import Symbolic, judge_scores
+from diacritic.measure.scores import Requirement, StepScore, scores
+from diacritic.rollout.exact import closed_loop
+from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.occupancy import watch
+from diacritic.studies.ledger import Row
+from diacritic.studies.tasks import Task, Windows, model_of, windows
+from diacritic.training.cohort import Cohort, Plan
+from diacritic.training.evaluate import machines
+from diacritic.training.runs import code_version
+
+
+@dataclass(frozen=True)
+class Place:
+    """A task and how its runs are judged."""
+
+    name: str
+    model: Model
+    windows: Windows
+    beta: float = 1e-3
+    gate: Symbolic = "external"
+
+    @cached_property
+    def requirement(self) -> Requirement:
+        return Requirement.of(self.model)
+
+
+def zoo_place(task: Task, beta: float = 1e-3) -> Place:
+    """An instance of the zoo with the windows that its study reports."""
+    return Place(task.title, model_of(task), windows(task), beta)
+
+
+def judge(place: Place, machine: CodeMachine) -> Row:
+    """A greedy machine: the gate, closed loop, and per window the least scores, the mean rate, the largest surplus."""
+    greedy = machine.greedy()
+    steps = scores(watch(greedy, place.model), place.requirement)
+    success = closed_loop(greedy, place.model).success
+    row: Row = {"sufficient": judge_scores(place.gate, steps, success).passed, "success": success}
+    row |= {key: {} for key in ("scores", "rate", "requirement", "surplus")}
+    for name, window in place.windows.items():
+        seen = [steps[t - 1] for t in window]
+        row["scores"][name] = {"S_Gamma": _least([s.sufficiency for s in seen])}
+        row["scores"][name]["S_G"] = _least([s.instantaneous for s in seen])
+        row["rate"][name] = float(np.mean([s.rate for s in seen]))
+        row["requirement"][name] = float(np.mean([_need(s) for s in seen]))
+        row["surplus"][name] = max(s.rate - _need(s) for s in seen)
+    row["largest_surplus"] = max(s.rate - _need(s) for s in steps)
+    return row
+
+
+def judged(place: Place, cohort: Cohort) -> list[Row]:
+    """Every run of a cohort."""
+    return [judge(place, machine) for machine in machines(cohort.parameters, cohort.plan.carrier, place.model)]
+
+
+def facts(study: str, place: Place, plan: Plan, cohort: Cohort, seconds: float) -> list[Row]:
+    """What a ledger wants to know of every run beside its verdict; `seconds` are those of the whole cohort."""
+    device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
+    common: dict[str, Any] = {
+        "study": study,
+        "cell": f"{place.name} β={place.beta:g}",
+        "task": place.name,
+        "learner": plan.learner.name,
+        "preset": plan.preset.name,
+        "steps": plan.steps,
+        "K": plan.carrier.codes,
+        "beta": place.beta,
+        "N": None,
+        "gate": place.gate,
+        "seconds": round(seconds / len(plan.runs), 3),
+        "device": device,
+        "versions": {"torch": torch.__version__.split("+")[0], "diacritic": diacritic.__version__},
+        "code_version": code_version(),
+        "demos_sha256": place.model.digest,
+    }
+    diverged = cohort.optimiser.diverged.tolist()
+    return [{**common, "seed": run.seed, "diverged": lost} for run, lost in zip(plan.runs, diverged, strict=True)]
+
+
+def _need(step: StepScore) -> float:
+    return 0.0 if step.requirement is None else step.requirement
+
+
+def _least(values: list[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)

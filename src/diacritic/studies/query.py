@@ -1,0 +1,66 @@
+"""Ledgers as one table for DuckDB: `ledger`, with nested fields as JSON."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certify.errors import ModelError
+from diacritic.studies.ledger import REQUIRED, read_ledger
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def open_ledgers(results: Path) -> "DuckDBPyConnection":
+    """A connection with the table `ledger`: every run of every study in the folder."""
+    import duckdb
+
+    rows = {path: read_ledger(path) for path in sorted(results.glob("*.jsonl"))}
+    ledgers = {path: found for path, found in rows.items() if found and all(key in found[0] for key in REQUIRED)}
+    if not ledgers:
+        raise ModelError(str(results), "holds no ledger; `diacritic study run` writes one")
+    columns: dict[str, str] = {}
+    for row in (row for found in ledgers.values() for row in found):
+        for key, value in row.items():
+            columns[key] = _wider(columns.get(key), value)
+    connection = duckdb.connect()
+    kinds = {key: kind or "JSON" for key, kind in columns.items()}
+    connection.execute(
+        "CREATE TABLE ledger AS SELECT * FROM read_json(?, format='newline_delimited', columns=?)",
+        [[str(path) for path in ledgers], kinds],
+    )
+    return connection
+
+
+def query(results: Path, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The columns and rows that a SELECT gives; it sees the ledgers and no other file."""
+    import duckdb
+
+    with open_ledgers(results) as connection:
+        connection.execute("SET enable_external_access=false")
+        try:
+            found = connection.execute(text)
+            return [column[0] for column in found.description or ()], found.fetchall()
+        except duckdb.Error as problem:
+            raise ModelError("query", str(problem).splitlines()[0]) from None
+
+
+def export_parquet(results: Path, target: Path) -> int:
+    """All runs as one Parquet file; their number."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial")
+    with open_ledgers(results) as connection:
+        connection.execute(f"COPY ledger TO '{str(partial).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
+        (number,) = connection.execute("SELECT count(*) FROM ledger").fetchall()[0]
+    partial.replace(target)
+    return number
+
+
+def _wider(known: str | None, value: Any) -> str:
+    """The type of a column that holds this value besides those before; "" while only nulls were seen."""
+    if value is None:
+        return known or ""
+    kinds = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
+    kind = kinds.get(type(value), "JSON")
+    if not known or known == kind:
+        return kind
+    return "DOUBLE" if {known, kind} == {"BIGINT", "DOUBLE"} else "JSON"

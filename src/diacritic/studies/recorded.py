@@ -1,0 +1,193 @@
+"""Trained policies of recorded tasks: measured on held-out and on fresh episodes while the expert acts, and played."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify.errors import ModelError
+from diacritic.carrier.shape import Architecture
+from diacritic.demos.binner import Binner
+from diacritic.demos.storage import Demos
+from diacritic.measure.content import hidden_labels, information, questions
+from diacritic.measure.flags import CORRECT, class_error
+from diacritic.measure.gates import Gate, full, relaxed, task_gate
+from diacritic.measure.recorded import Classes, CohortScores, score_cohort
+from diacritic.measure.windows import Steps, task_windows
+from diacritic.rollout.franka import Rollouts, play
+from diacritic.rollout.policies import Policies
+from diacritic.studies.cell import GateName
+from diacritic.studies.ledger import Row
+from diacritic.tasks.franka.pixels import pixel_channels
+from diacritic.tasks.franka.task import Task
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.folder import Result
+from diacritic.training.recorded import Scale
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.floating[Any]]
+PHASES = ("grasp", "place")  # whose rates are reported beside those of the gaps
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A cohort on episodes of a recording while the expert acts."""
+
+    demos: Demos
+    codes: Ints  # [S, T, N]
+    scores: CohortScores
+    errors: Mapping[str, Floats]
+    """Share of episodes in which a decision is that of another class, by decision, [S]."""
+
+    def passes(self, gate: Gate, by_behaviour: bool) -> NDArray[np.bool_]:
+        """Which runs are sufficient; where the code is a mere readout of a larger memory, by behaviour alone."""
+        if by_behaviour:
+            return np.all([error < CORRECT for error in self.errors.values()], axis=0)
+        return gate.passes(self.scores.sufficiency, self.scores.instantaneous)
+
+    def content(self) -> dict[str, Floats]:
+        """What the codes tell of hidden values, in bits, by question, [S, T]."""
+        labels = hidden_labels(self.demos)
+        asked = questions(self.demos.task, labels)
+        return {question.title: information(self.codes, self.demos.symbols, question, labels) for question in asked}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that is known of the runs of one result; `row` tells it of one of them."""
+
+    task: Task
+    result: Result
+    held_out: Watched
+    fresh: Watched
+    on_the_way: Mapping[int, CohortScores]
+    """Scores on the held-out episodes by step of training."""
+    content: Mapping[str, Floats]
+    same_codes: Floats
+    """Share of the trainer's codes that the policies show again here, [S]."""
+    loop: Rollouts | None
+
+    def row(self, k: int, name: GateName) -> Row:
+        """Fields of the ledger row of run k, judged by a gate."""
+        gate, scores, by_behaviour = gate_of(self.task, name), self.held_out.scores, not sole_carrier(self.result)
+        windows = reported(self.task, scores.required.tolist())
+        played = {} if self.loop is None else self.loop.summary(k)
+        first = (step for step, found in self.on_the_way.items() if gate.passes(*_gated(found))[k])
+        return {
+            "sufficient": bool(self.held_out.passes(gate, by_behaviour)[k]),
+            "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
+            "first_sufficient_step": None if by_behaviour else next(first, None),
+            "scores": {key: self._least(k, steps) for key, steps in windows.items()},
+            "rate": {key: _mean(scores.rate[k], steps) for key, steps in windows.items()},
+            "requirement": {key: _mean(scores.required, steps) for key, steps in windows.items()},
+            "fresh_rate": {key: _mean(self.fresh.scores.rate[k], steps) for key, steps in windows.items()},
+            "surplus": {key: _mean(scores.surplus[k], steps) for key, steps in windows.items()},
+            "information": {
+                key: {title: _mean(bits[k], steps) for title, bits in self.content.items()}
+                for key, steps in windows.items()
+            },
+            "decision_error": {key: float(error[k]) for key, error in self.held_out.errors.items()},
+            **{key: played.get(key) for key in ("success", "side", "slot", "action_error_cm", "episodes")},
+            "profile": [round(bits, 3) for bits in scores.rate[k].tolist()],
+            "required_profile": [round(bits, 3) for bits in scores.required.tolist()],
+            "decision_profile": [round(bits, 3) for bits in scores.decision.tolist()],
+            "same_codes": float(self.same_codes[k]),
+        }
+
+    def _least(self, k: int, steps: Steps) -> dict[str, float | None]:
+        found = zip(("S_Gamma", "S_G"), _gated(self.held_out.scores), strict=True)
+        least = {key: np.fmin.reduce(values[k, list(steps)]) for key, values in found}
+        return {key: None if np.isnan(value) else float(value) for key, value in least.items()}
+
+
+def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: int = 0) -> Measured:
+    """Judge all runs of a result, and play so many episodes with each (0: none)."""
+    if demos.digest != result.order.demos_sha256:
+        said = "is not the recording that these runs learned from; record it with the version of then"
+        raise ModelError(result.order.recording, said)
+    task, player = make_task(demos.task, **demos.parameters), player_of(result)
+    held = demos.take(slice(result.order.demonstrations, None))
+    classes = Classes.of(demos.symbols, demos.choices).take(slice(result.order.demonstrations, None))
+    codes, actions = watch(player, held, demos.symbol_names)
+    *way, (_, last) = zip(result.steps, result.codes, strict=True)
+    scores = score_cohort(last, classes)
+    own = Watched(held, last, scores, decision_errors(actions, held, task))
+    seen, acted = watch(player, fresh, demos.symbol_names)
+    other = Watched(
+        fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), decision_errors(acted, fresh, task)
+    )
+    loop = play(task, player, episodes, binner=binner_of(demos), threads=threads) if episodes else None
+    on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
+    same = (codes == last).mean((1, 2))
+    return Measured(task, result, own, other, on_the_way, own.content(), same, loop)
+
+
+def player_of(result: Result) -> Policies:
+    """All runs of a result as one player."""
+    weights = {name: value.float() for name, value in result.weights.items() if not name.startswith("scale.")}
+    return Policies(weights, Architecture(**result.notes["architecture"]), Scale.from_tensors(result.weights))
+
+
+def sole_carrier(result: Result) -> bool:
+    """Whether the policies remember nothing but the code (a second carrier reads, but never acts)."""
+    architecture = Architecture(**result.notes["architecture"])
+    return architecture.sole_carrier or bool(architecture.identification)
+
+
+def gate_of(task: Task, name: GateName) -> Gate:
+    """The gate of that name."""
+    if name == "task":
+        return task_gate(task)
+    if name not in ("full", "relaxed"):
+        raise ModelError("gate", f"{name!r} judges symbolic tasks; recorded ones have task, full and relaxed")
+    return (full if name == "full" else relaxed)(task_windows(task))
+
+
+def reported(task: Task, required: Sequence[float]) -> dict[str, Steps]:
+    """The windows whose rates a row tells: the gaps with the decisions that end them, grasp and place."""
+    phases = {name: tuple(task.phase_steps(name)) for name in PHASES if task.phase_steps(name)}
+    return task_windows(task).reported(required) | phases
+
+
+def binner_of(demos: Demos) -> Binner:
+    """The frozen observation convention of a recording."""
+    return Binner.fit(demos.convention, demos.observations, demos.latents)
+
+
+def decision_errors(actions: Floats, demos: Demos, task: Task) -> dict[str, Floats]:
+    """Of every run the share of episodes whose action at a decision is nearest to the mean of another class, [S]."""
+    return {
+        name: np.array([class_error(run[t], demos.actions[t], demos.latents[name]) for run in actions])
+        for name, t in task.decisions.items()
+    }
+
+
+def watch(player: Policies, demos: Demos, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
+    """Codes [S, T, N] and actions [S, T, N, A] while the expert acts; symbols are those of the training recording."""
+    known = {name: k for k, name in enumerate(symbol_names)}
+    symbols = np.array([known.get(name, len(known)) for name in demos.symbol_names])[demos.symbols]
+
+    def each(values: NDArray[Any]) -> NDArray[Any]:
+        return np.repeat(values[None], player.runs, 0)
+
+    player.begin(demos.episodes)
+    codes, actions = [], []
+    for t in range(demos.steps):
+        seen = demos.observations[t] if demos.frames is None else pixel_channels(demos.observations[t])
+        before = None if t == 0 else each(demos.actions[t - 1])
+        frames = None if demos.frames is None else each(demos.frames[t])
+        code, action = player.step(each(seen), before, each(symbols[t]), frames)
+        codes.append(code)
+        actions.append(action)
+    return np.stack(codes, 1), np.stack(actions, 1)
+
+
+def _gated(scores: CohortScores) -> tuple[Floats, Floats]:
+    return scores.sufficiency, scores.instantaneous
+
+
+def _mean(values: Floats, steps: Steps) -> float | None:
+    chosen = values[list(steps)]
+    return None if np.isnan(chosen).any() else round(float(chosen.mean()), 6)

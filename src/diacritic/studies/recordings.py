@@ -1,0 +1,73 @@
+"""Recordings that studies learn from and are judged on: made once, kept by what decides them."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certify.errors import ModelError
+from certify.progress import working
+from diacritic.demos.storage import Demos, load, save
+from diacritic.studies.cell import Cell
+from diacritic.studies.tasks import Task
+
+if TYPE_CHECKING:
+    from diacritic.tasks.franka.task import Task as FrankaTask
+
+EPISODES, DEMONSTRATIONS = 1024, 448
+DEMOS = Path("out") / "demos"
+HOW = ("episodes", "pixels", "recording")  # parameters of the recording, not of the task
+
+
+def franka_task(task: Task) -> "FrankaTask":
+    """The task that is recorded."""
+    from diacritic.tasks.franka.tasks import make_task
+
+    return make_task(task.name, **{key: value for key, value in task.parameters if key not in HOW})
+
+
+def demonstrations(cell: Cell) -> int:
+    """N: the episodes that are learned from."""
+    return cell.demonstrations or DEMONSTRATIONS
+
+
+def episodes(cell: Cell) -> int:
+    """How many episodes are recorded: at least as many are held out as half of those that are learned from."""
+    asked = dict(cell.task.parameters).get("episodes")
+    wanted = demonstrations(cell)
+    return int(asked) if asked else EPISODES * -(-3 * wanted // (2 * EPISODES))
+
+
+def recording_name(cell: Cell, fresh: bool = False) -> str:
+    """The name under which the recording of a cell is kept; a fresh one has the next seed."""
+    how = {key: value for key, value in cell.task.parameters if key in HOW}
+    words = [f"{key}{value}" for key, value in cell.task.parameters if key not in HOW]
+    words += ["pixels"] if how.get("pixels") else []
+    return "-".join([cell.task.name, *words, str(episodes(cell)), f"s{_seed(cell, fresh)}"])
+
+
+def recording(cell: Cell, folder: Path = DEMOS, fresh: bool = False) -> Demos:
+    """The recording of a cell, or an independent one; recorded if it is not in the folder yet."""
+    name = recording_name(cell, fresh)
+    return _recording(cell.task, name, folder, episodes(cell), _seed(cell, fresh))
+
+
+@lru_cache(maxsize=4)
+def _recording(task: Task, name: str, folder: Path, count: int, seed: int) -> Demos:
+    wanted = franka_task(task)
+    if (folder / f"{name}.json").exists():
+        demos = load(folder / name)
+        if (demos.task, dict(demos.parameters), demos.task_version) == (wanted.name, wanted.parameters, wanted.version):
+            return demos
+        raise ModelError(str(folder / name), "is a recording of another task or version; move it away")
+    from diacritic.demos.franka import FrankaRecorder
+    from diacritic.demos.record import record
+
+    pixels: Any = dict(task.parameters).get("pixels", False)
+    with working(f"recording {name}"):
+        demos, _ = record(FrankaRecorder(wanted, pixels=bool(pixels)), count, seed)
+    save(demos, folder / name)
+    return demos
+
+
+def _seed(cell: Cell, fresh: bool) -> int:
+    return int(dict(cell.task.parameters).get("recording", 0)) + fresh

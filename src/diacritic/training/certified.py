@@ -1,0 +1,91 @@
+"""The certified learner: its codes are the classes Γ_t that `certify` proves, and only the transition is learned.
+
+It uses two things that imitation alone does not have: the symboliser Ō_t, which says when two histories look alike, and
+the certificate, which says which of those must be told apart. In return it is minimal by construction, trains every
+step in parallel, and no horizon is too long.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from certify import Model, certify
+from certify.codes import verify_codes
+from certify.errors import ModelError
+from certify.exact import Ints
+from certify.graph import Graph
+from diacritic.measure.scores import Requirement
+from diacritic.training.cohort import Cohort, Plan, start
+from diacritic.training.data import Data
+from diacritic.training.learner import learner
+from diacritic.training.lesson import lesson
+from diacritic.training.merging import NONE, Coded, Merger, States, coded, persist
+from diacritic.training.teach import Effort, Taught, teach
+
+CERTIFIED = learner("certified")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A stationary machine that carries R_t bits at every step, if `minimal`."""
+
+    machine: Coded
+    graph: Graph  # the model's, or its unfolded tree
+    nodes: list[Ints]  # of each level: the code of every node
+    minimal: bool
+
+
+def certified_labels(model: Model, requirement: Requirement | None = None) -> Labels:
+    """Codes of the certified classes, each kept for as many steps as possible.
+
+    Where compatibility is transitive the classes are Γ_t; elsewhere they are the best single machine that `certify`
+    finds, which need not attain every step's minimum.
+    """
+    requirement = requirement or Requirement.of(model)
+    graph, cells, minimal = model.graph, [relation.kind for relation in requirement.relations], True
+    if not all(relation.transitive for relation in requirement.relations):
+        answer = certify(model)
+        graph, cells, minimal = answer.joint.graph, answer.joint.cells, answer.simultaneous is True
+    states = States.of_graph(graph, cells)
+    merger = Merger(states)
+    persist(merger)
+    found = coded(merger)
+    nodes = [found.of_state[row] for row in states.nodes]
+    wrong = verify_codes(graph, [row.tolist() for row in nodes], stationary=True)
+    if wrong is not None:
+        raise AssertionError(f"merging keeps a machine a machine: {wrong}")
+    return Labels(found, graph, nodes, minimal)
+
+
+def words(data: Data) -> Ints:
+    """(previous action, observation) of every step as one number, [T, N]."""
+    return (data.previous_index * len(data.observation) + data.observation_index).cpu().numpy()
+
+
+def train_certified(
+    plan: Plan, data: Data, labels: Labels, device: str = "cpu", effort: Effort | None = None
+) -> tuple[Cohort, Taught]:
+    """Every run of the plan, taught the certified transition; the cohort is an ordinary one, for any judge."""
+    count = plan.carrier.codes
+    if labels.machine.codes > count:
+        raise ModelError("--codes", f"{count} are too few; this machine needs {labels.machine.codes}")
+    along = labels.machine.walk(words(data))
+    if (along == NONE).any():
+        t, n = np.argwhere(along == NONE)[0]
+        raise ModelError(
+            f"episode {n}, step {t + 1}", "is no history of the certified model; certify what was recorded"
+        )
+    given = data.to(device, plan.precision)
+    codes = torch.from_numpy(along).to(device).expand(len(plan.runs), -1, -1)
+    begun = {name: value.to(device) for name, value in start(plan, data).items()}
+    taught = teach(begun, plan.carrier, given, lesson(given, codes, count), effort)
+    return adopt(plan, data, taught, device), taught
+
+
+def adopt(plan: Plan, data: Data, taught: Taught, device: str = "cpu") -> Cohort:
+    """Taught parameters as a trained cohort."""
+    cohort = Cohort(plan, data, device, taught.parameters)
+    cohort.optimiser.diverged |= taught.diverged
+    cohort.resume_at(plan.steps)
+    return cohort

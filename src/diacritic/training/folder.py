@@ -1,0 +1,232 @@
+"""Orders from a folder: train them on a machine that has nothing but torch, numpy and safetensors.
+
+The folder holds `exchange.json` (orders, and the cells that they answer) and `demos/`. What comes out is small: of each
+order one file of stacked weights and one of codes on the held-out episodes, written as it is done.
+"""
+
+import io
+import json
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from certify.errors import ModelError
+from diacritic.demos.storage import load, read_json, write_text
+from diacritic.tasks.franka.task import Task
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.bundle import Bundles
+from diacritic.training.checkpoint import read_tensors, write_tensors
+from diacritic.training.cohort import Cohort
+from diacritic.training.data import Data
+from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
+from diacritic.training.forecaster import mislead
+from diacritic.training.order import Order
+from diacritic.training.runs import code_version
+from diacritic.training.together import CHUNK, take_turns
+
+FORMAT = "diacritic-exchange/1"
+EXCHANGE, TIMES, NETWORKS = "exchange.json", "times.json", "networks"
+SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
+"""Shares of training at which codes are kept besides those of the end."""
+POLICY = ("act", "choose")
+"""Heads that a policy acts with; the others are thrown away after training."""
+
+
+@dataclass
+class Training:
+    """An order in training, and the codes that it showed on the way."""
+
+    order: Order
+    cohort: Cohort
+    prepared: Prepared
+    supervising: float
+    """Seconds that its forecasters and teachers took."""
+    half: bool = False
+    """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
+    seconds: float = 0.0
+    snapshots: dict[int, NDArray[np.integer[Any]]] = field(default_factory=dict)
+
+    @property
+    def device(self) -> torch.device:
+        return self.cohort.device
+
+    @property
+    def done(self) -> bool:
+        return self.cohort.step >= self.order.steps
+
+    def go_on(self) -> None:
+        """A chunk of updates, ending at a step whose codes are kept."""
+        stops = sorted({max(1, round(share * self.order.steps)) for share in SNAPSHOTS} | {self.order.steps})
+        step = self.cohort.step
+        end = min([step + CHUNK, *(stop for stop in stops if stop > step)])
+        self.cohort.advance(end - step)
+        if end == self.order.steps and self.half:
+            with torch.no_grad():
+                for value in self.cohort.parameters.values():
+                    value.copy_(value.half())
+        if end in stops:
+            self.snapshots[end] = held_out_codes(self.cohort, self.prepared.held_out)
+
+
+def train_folder(
+    folder: Path,
+    out: Path,
+    device: str = "cpu",
+    together: int = 1,
+    only: str = "",
+    half: bool = False,
+    bundles: Bundles | None = None,
+) -> None:
+    """Train every order whose name holds all words of `only` and that has no result in `out` yet."""
+    document = read_exchange(folder)
+    orders = [Order.from_dict(item) for item in document["orders"]]
+    wanted = [order for order in orders if all(word in order.name for word in only.split())]
+    if not wanted:
+        raise ModelError("--only", f"no order's name holds {only!r}; there are {', '.join(o.name for o in orders)}")
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / EXCHANGE, json.dumps(document, ensure_ascii=False) + "\n")
+    waiting = [order for order in wanted if not finished(order, out)]
+    print(f"{len(wanted) - len(waiting)} of {len(wanted)} cohorts are there already", flush=True)
+    begun = time.perf_counter()
+    for number, training in enumerate(take_turns(_starts(folder, waiting, device, half), together), 1):
+        kept = _keep(training, out)
+        if bundles is not None:
+            bundles.add([*kept, *([out / EXCHANGE] if number == 1 else [])])
+        told = f"{training.seconds:.1f} s, its forecasters {training.supervising:.1f} s"
+        print(f"{number}/{len(waiting)} {training.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def read_exchange(folder: Path) -> dict[str, Any]:
+    """Orders and cells of a folder."""
+    document = read_json(folder / EXCHANGE, FORMAT, "export the study again")
+    if not isinstance(document.get("orders"), list) or not isinstance(document.get("cells"), list):
+        raise ModelError(str(folder / EXCHANGE), "names no orders or no cells; export the study again")
+    return document
+
+
+def finished(order: Order, out: Path) -> bool:
+    """Whether this version of the code has trained the order already; a result that is not whole counts for nothing."""
+    try:
+        result = read_result(order, out)
+    except ModelError:
+        return False
+    return result is not None and result.notes["code_version"] == code_version()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came back of an order."""
+
+    order: Order
+    weights: dict[str, torch.Tensor]
+    """Stacked, with the scale of the recording."""
+    steps: tuple[int, ...]
+    codes: NDArray[np.unsignedinteger[Any]]
+    """[steps, S, T, held-out episodes]."""
+    notes: dict[str, Any]
+
+
+def read_result(order: Order, out: Path) -> Result | None:
+    """The result of an order; none if it is not there yet."""
+    path = out / f"{order.name}.safetensors"
+    if not path.exists():
+        return None
+    weights, notes = read_tensors(path)
+    try:
+        with path.with_suffix(".npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            steps, codes = tuple(arrays["steps"].tolist()), arrays["codes"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
+        reason = f"not a whole file of codes ({problem}); delete {path.name} beside it and train the order again"
+        raise ModelError(str(path.with_suffix(".npz")), reason) from None
+    return Result(order, weights, steps, codes, {key: json.loads(text) for key, text in notes.items()})
+
+
+def _starts(folder: Path, orders: Sequence[Order], device: str, half: bool) -> Iterator[Training]:
+    for order in orders:
+        task, prepared = _prepared(folder / "demos" / order.recording, order.demonstrations, order.demos_sha256)
+        plan = order.plan(len(task.decisions), device)
+        seeds, where, begun = order.seeds, folder / NETWORKS, time.perf_counter()
+        data = supervise(
+            prepared.data, plan.learner, seeds, device, order.forecaster_steps, where, teacher_steps=order.steps
+        )
+        data = _misled(data, order)
+        supervising = time.perf_counter() - begun
+        data = _by_run(data, [seeds.index(run.seed) for run in order.runs])
+        yield Training(order, Cohort(plan, data, device), prepared, supervising, half)
+
+
+def _misled(data: Data, order: Order) -> Data:
+    """Forecasts of a share of the episodes swapped for those of episodes with another pending class."""
+    if not order.misled or data.joint is None:
+        return data
+    found = {name: getattr(data, name) for name in ("forecast", "pending")}
+    classes = data.joint[data.last_reveal]
+    changed = {
+        name: mislead(value, classes, order.misled, order.seeds) for name, value in found.items() if value is not None
+    }
+    if not changed:
+        raise ModelError(order.name, f"{order.learner} regresses no forecast, so that nothing can be misled")
+    return replace(data, **changed)
+
+
+@lru_cache(maxsize=4)
+def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepared]:
+    demos = load(stem)
+    if demos.digest != digest:
+        raise ModelError(str(stem), "is another recording than the order names; export the study again")
+    task = make_task(demos.task, **demos.parameters)
+    return task, prepare(*demos.split(demonstrations), task)
+
+
+def _by_run(data: Data, owner: list[int]) -> Data:
+    """Targets of each seed as targets of each run."""
+    found = {name: getattr(data, name) for name in ("forecast", "pending", "teacher")}
+    return replace(data, **{name: value[owner] for name, value in found.items() if value is not None})
+
+
+def _keep(training: Training, out: Path) -> tuple[Path, Path]:
+    """Codes first, weights last: a result is there when its weights are."""
+    cohort, order, name = training.cohort, training.order, training.order.name
+    kind = np.uint8 if order.codes <= 256 else np.uint16
+    content = io.BytesIO()
+    codes = np.stack(list(training.snapshots.values())).astype(kind)
+    np.savez_compressed(content, steps=np.array(list(training.snapshots)), codes=codes)
+    partial = out / f"{name}.npz.{os.getpid()}.partial"
+    partial.write_bytes(content.getvalue())
+    partial.replace(out / f"{name}.npz")
+    notes = {
+        "order": asdict(order),
+        "architecture": asdict(cohort.plan.carrier),
+        "shape": asdict(cohort.given.shape),
+        "diverged": cohort.optimiser.diverged.tolist(),
+        "seconds": training.seconds,
+        "supervising": training.supervising,
+        "device": torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu",
+        "torch": torch.__version__.split("+")[0],
+        "code_version": code_version(),
+    }
+    written = {key: json.dumps(value) for key, value in notes.items()}
+    weights = {key: value for key, value in cohort.parameters.items() if key not in _training_only(cohort)}
+    weights = {key: value.half() if training.half else value for key, value in weights.items()}
+    write_tensors(out / f"{name}.safetensors", weights | training.prepared.scale.tensors(), written)
+    times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
+    times[name] = {"training": training.seconds, "forecasters": training.supervising, "runs": len(order.runs)}
+    write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
+    return out / f"{name}.npz", out / f"{name}.safetensors"
+
+
+def _training_only(cohort: Cohort) -> set[str]:
+    """Parameters of heads that no policy acts with."""
+    shape, carrier = cohort.given.shape, cohort.plan.carrier
+    added = {name for term in cohort.plan.learner.terms for name in term.weights(shape, carrier)}
+    return {name for name in added if name.split(".")[0] not in POLICY}

@@ -1,0 +1,184 @@
+"""Forgetting: after training, merge what the learned memory itself never uses, and teach the carrier the merged codes.
+
+Nothing but the learned policy's own behaviour is asked. Two codes of one fiber (t, Ō_t) are merged where no later
+behaviour under a common continuation tells them apart; the merged states are then coded anew, each keeping its code for
+as long as possible; a carrier is taught those codes, every step in parallel, with the imitation loss kept. A run whose
+transition does not land, or that imitates worse than before, keeps its old weights: sufficiency is never paid with.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from certify.errors import ModelError
+from certify.exact import Ints, pair, rank
+from diacritic.training.certified import adopt
+from diacritic.training.cohort import Cohort, start
+from diacritic.training.lesson import lesson
+from diacritic.training.merging import NONE, Coded, Merger, States, coded, minimise, persist
+from diacritic.training.teach import Effort, Taught, teach
+
+Floats = NDArray[np.float64]
+LANDED = 0.99  # share of steps at which the recurrence must reach its new code
+WORSE = 0.05  # largest rise of the imitation loss, absolute and relative
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a run did on N episodes of T steps; everything is [T, N], and numbers stand for symbols."""
+
+    codes: Ints  # C_t
+    symbols: Ints  # Ō_t
+    previous: Ints  # what was done before, as the transition tells it apart; 0 at the first step
+    behaviour: Ints  # what the policy does: its action, or its decision where there is one and a constant elsewhere
+    weight: Floats  # [N]
+
+    def __post_init__(self) -> None:
+        shape = self.codes.shape
+        for name in ("symbols", "previous", "behaviour"):
+            if getattr(self, name).shape != shape:
+                raise ModelError(name, f"have shape {getattr(self, name).shape}, but codes have {shape}")
+        if self.weight.shape != shape[1:]:
+            raise ModelError("weight", f"has shape {self.weight.shape}; expected one number for {shape[1]} episodes")
+
+    @property
+    def words(self) -> Ints:
+        """(previous, symbol) as one number."""
+        return self.previous * (int(self.symbols.max()) + 1) + self.symbols
+
+
+@dataclass(frozen=True)
+class Merged:
+    """New codes of every step and episode, on the numbers of the learned ones."""
+
+    codes: Ints  # [T, N]
+    count: int  # how many different ones
+    followed: float  # weight of the steps at which the merged machine and the merged learned codes agree
+
+
+def learned_states(watched: Watched) -> States:
+    """The learned machine on its episodes: states (t, Ō_t, C_t), each with its most frequent behaviour and successors.
+
+    On a symbolic task a sole carrier's successors are certain; in a recording the symbol leaves some of O_t open.
+    """
+    words = watched.words
+    states = States([], [], [], [], [], {}, int(words.max()) + 1, [])
+    for t, (code, symbol) in enumerate(zip(watched.codes, watched.symbols, strict=True)):
+        cell = pair(symbol, code)
+        usual = _most_frequent(cell, watched.behaviour[t], watched.weight)
+        states.add(t, symbol, code, usual, watched.weight)
+    for word, state in zip(words[0].tolist(), _most_frequent(words[0], states.nodes[0], watched.weight), strict=True):
+        states.first[word] = int(state)
+    for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
+        target = _most_frequent(pair(before, words[t]), after, watched.weight)
+        for source, word, to in np.unique(np.stack([before, words[t], target], 1), axis=0).tolist():
+            states.moves[source][word] = to
+    return states
+
+
+def merge_codes(watched: Watched, count: int) -> Merged | None:
+    """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`."""
+    states = learned_states(watched)
+    merger = Merger(states)
+    minimise(merger)
+    persist(merger)
+    found = coded(merger)
+    if found.codes > count:
+        return None
+    own = np.stack([found.of_state[nodes] for nodes in states.nodes])
+    walked = found.walk(watched.words)
+    new = np.where(walked == NONE, own, walked)
+    names = _overlap(found, states, watched, count)
+    share = float(((new == own) * watched.weight).sum() / watched.weight.sum() / len(new))
+    return Merged(names[new], len(np.unique(new)), share)
+
+
+def watch_cohort(cohort: Cohort) -> list[Watched]:
+    """What every run of a cohort on a symbolic task does on its training episodes.
+
+    That is its most probable action; where the expert chooses at random, the law that it was taught there, since which
+    of equally good actions a code happens to prefer is nothing to remember.
+    """
+    data = cohort.data
+    if data.symbol is None or not data.shape.symbolic:
+        raise ModelError("data", "has no symbols; give `Watched` arrays of the recording instead")
+    with torch.no_grad():
+        trace = cohort.trace()
+        codes, acts = trace.step_code.cpu().numpy(), trace.steps(trace.read("act").argmax(-1)).cpu().numpy()
+    laws, law = torch.unique(data.target.flatten(0, 1).cpu(), dim=0, return_inverse=True)
+    law = law.view(data.horizon, data.episodes).numpy()
+    acts = np.where(laws.amax(-1).numpy()[law] < 1, data.shape.action + law, acts)
+    symbols, previous = data.symbol.cpu().numpy(), data.previous_index.cpu().numpy()
+    weight = data.weight.double().cpu().numpy()
+    return [Watched(code, symbols, previous, act, weight) for code, act in zip(codes, acts, strict=True)]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """A cohort after forgetting, which of its runs have new weights, and the codes that each was to learn."""
+
+    cohort: Cohort
+    changed: list[bool]
+    merged: list[Merged | None]
+    steps: int
+
+
+def forget(
+    cohort: Cohort, watched: list[Watched] | None = None, effort: Effort | None = None, fresh: bool = True
+) -> Forgotten:
+    """Teach every run its own merged codes; runs that would lose by it stay as they are.
+
+    A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
+    """
+    watched = watch_cohort(cohort) if watched is None else watched
+    count, data = cohort.plan.carrier.codes, cohort.data
+    merged = [merge_codes(run, count) for run in watched]
+    codes = [run.codes if found is None else found.codes for run, found in zip(watched, merged, strict=True)]
+    given = torch.from_numpy(np.stack(codes)).to(cohort.device, torch.int64)
+    before = _imitation(cohort)
+    begun = start(cohort.plan, cohort.given) if fresh else cohort.parameters
+    begun = {name: value.to(cohort.device) for name, value in begun.items()}
+    taught = teach(begun, cohort.plan.carrier, data, lesson(data, given, count), effort)
+    after = adopt(cohort.plan, cohort.given, taught, str(cohort.device))
+    with torch.no_grad():
+        kept = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1) >= LANDED
+    worse = _imitation(after) > before + WORSE * before.abs() + WORSE
+    good = kept & ~worse & ~taught.diverged & torch.tensor([found is not None for found in merged]).to(kept.device)
+    chosen = {
+        name: torch.where(good.view(-1, *[1] * (value.dim() - 1)), value, cohort.parameters[name].detach())
+        for name, value in taught.parameters.items()
+    }
+    result = Taught(chosen, taught.landed, taught.imitation, taught.steps, cohort.optimiser.diverged.clone())
+    return Forgotten(adopt(cohort.plan, cohort.given, result, str(cohort.device)), good.tolist(), merged, taught.steps)
+
+
+@torch.no_grad()
+def _imitation(cohort: Cohort) -> Tensor:
+    """The imitation loss of every run in the closed recurrence."""
+    return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.clock)
+
+
+def _most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:
+    """Of each entry: the value that carries most weight in its group, the smallest among equals."""
+    groups = rank(group)[0]
+    cell, cells = rank(pair(groups, value))
+    mass = np.bincount(cell, weight, minlength=cells)
+    order = np.lexsort((value, -mass[cell], groups))
+    first = order[np.r_[True, np.diff(groups[order]) > 0]]
+    return value[first][groups]
+
+
+def _overlap(found: Coded, states: States, watched: Watched, count: int) -> Ints:
+    """For every merged code one of the learned ones, different for each: the heaviest overlaps first."""
+    shared = np.zeros((found.codes, count))
+    for nodes, codes in zip(states.nodes, watched.codes, strict=True):
+        np.add.at(shared, (found.of_state[nodes], codes), watched.weight)
+    names = np.full(found.codes, NONE)
+    for place in np.argsort(-shared, axis=None, kind="stable"):
+        new, old = divmod(int(place), count)
+        if names[new] == NONE and old not in names:
+            names[new] = old
+    return names

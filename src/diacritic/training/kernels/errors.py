@@ -1,0 +1,88 @@
+"""Weighted squared errors of every row in one pass each way, with one partial sum a program forward."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from diacritic.training.kernels.launch import launch, tiles
+
+
+@triton.jit
+def _error(
+    prediction,
+    target,
+    offset,
+    weight,
+    pull,
+    into,
+    rows,
+    outputs,
+    episodes,
+    horizon,
+    forecasts,
+    strides,
+    OUTPUTS: tl.constexpr,
+    LATER: tl.constexpr,
+    BACK: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """Weighted mean squared errors of a tile; or, with BACK, what flows into the predictions."""
+    run = tl.program_id(1).to(tl.int64)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, OUTPUTS)[None, :]
+    inside = row < rows
+    share = tl.load(weight + run * rows + row, mask=inside, other=0.0) / outputs
+    counted = inside
+    wanted = row[:, None] * outputs + column
+    if LATER:
+        ahead = tl.load(offset + run * rows + row, mask=inside, other=1)
+        counted = inside & (row // episodes + ahead < horizon)
+        wanted = (run % forecasts) * strides[0] + (row // episodes) * strides[1] + (row % episodes) * strides[2]
+        wanted = (wanted + (ahead - 1) * strides[3])[:, None] + column * strides[4]
+    shown = counted[:, None] & (column < outputs)
+    place = (run * rows + row)[:, None] * outputs + column
+    gap = tl.load(prediction + place, mask=shown, other=0.0)
+    gap -= tl.load(target + wanted, mask=shown, other=0.0)
+    if BACK:
+        flow = 2 * tl.load(pull + run) * share[:, None] * gap
+        tl.store(into + place, flow, mask=inside[:, None] & (column < outputs))
+    else:
+        tl.store(into + tl.program_id(0) * tl.num_programs(1) + run, tl.sum(tl.sum(gap * gap, 1) * share))
+
+
+class SquaredError(torch.autograd.Function):
+    """Σ_r w_r ‖p_r − y_r‖² / A, [S], from predictions p [S, R, A] and weights w [S, R].
+
+    y is [R, A], the same for all runs; or, with offsets [S, R] of the rows t·N + n, the forecast [·, T, N, T − 1, A] at
+    each row's offset, and rows whose offset leads beyond the end count nothing.
+    """
+
+    @staticmethod
+    def forward(ctx, prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
+        aim = target.contiguous() if offset is None else target  # a forecast is large, and never copied
+        index = weight if offset is None else offset.contiguous()
+        given = [prediction.contiguous(), aim, index, weight.contiguous()]
+        ctx.save_for_backward(*given)
+        ctx.later = offset is not None
+        S, R, _ = prediction.shape
+        total = prediction.new_empty(tiles("error", R), S)
+        _launch_error(given, total, total, ctx.later, False)
+        return total.sum(0)
+
+    @staticmethod
+    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
+        given = ctx.saved_tensors
+        into = torch.empty_like(given[0])
+        _launch_error(given, flows[0].contiguous(), into, ctx.later, True)
+        return into, None, None, None
+
+
+def _launch_error(given: list[Tensor], pull: Tensor, into: Tensor, later: bool, back: bool) -> None:
+    prediction, target, offset, weight = given
+    S, R, A = prediction.shape
+    forecasts, horizon, episodes = target.shape[:3] if later else (1, 1, 1)
+    strides = tuple(target.stride()) if later else (0,)
+    sizes = {"OUTPUTS": 1 << (A - 1).bit_length(), "LATER": later, "BACK": back}
+    arguments = prediction, target, offset, weight, pull, into, R, A, episodes, horizon, forecasts, strides
+    launch("error", _error, (tiles("error", R), S), *arguments, **sizes)

@@ -1,0 +1,167 @@
+"""Merge the states of a layered machine: first what one step need not tell apart, then one code for many steps.
+
+A state is (t, o, cell): a set of histories of step t under one observation, with one behaviour now and one successor
+after every word u = (previous action, observation). Merging two states merges their successors under every word that
+both can read, and is undone where two behaviours would meet under one observation. What one state never reads the
+other may decide: the machine is incompletely specified, as histories always are.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify.exact import Ints, pair, rank, representatives
+from certify.graph import Graph
+
+NONE = -1  # no such row
+
+
+@dataclass(frozen=True)
+class States:
+    """States of all steps, numbered through; words are `previous · observations + observation`."""
+
+    step: list[int]
+    observation: list[int]
+    behaviour: list[int]
+    mass: list[float]
+    moves: list[dict[int, int]]  # word → state of the next step
+    first: dict[int, int]  # word of the first step → state
+    words: int  # how many words there are
+    nodes: list[Ints]  # of each step: the state of every node (or episode) that it was made from
+
+    @staticmethod
+    def of_graph(graph: Graph, cells: Sequence[Ints]) -> "States":
+        """Cells of a closed compatible assignment; previous action 0 means that there is none yet."""
+        seen = len(graph.observations)
+        states = States([], [], [], [], [], {}, (len(graph.actions) + 1) * seen, [])
+        for t, (level, cell) in enumerate(zip(graph.levels, cells, strict=True)):
+            mass = level.mass.astype(np.float64) / level.total
+            states.add(t, level.observation, cell, level.law, mass)
+        states.first.update(zip(graph.levels[0].observation.tolist(), states.nodes[0].tolist(), strict=True))
+        for t, level in enumerate(graph.levels[:-1]):
+            word = (level.action + 1) * seen + graph.levels[t + 1].observation[level.child]
+            ends = states.nodes[t][level.source], word, states.nodes[t + 1][level.child]
+            for source, read, target in np.unique(np.stack(ends, 1), axis=0).tolist():
+                states.moves[source][read] = target
+        return states
+
+    def add(self, step: int, observation: Ints, cell: Ints, behaviour: Ints, mass: NDArray[np.float64]) -> None:
+        """The states of one step, one for each (observation, cell) among nodes that have these; without moves."""
+        label, count = rank(pair(observation, cell))
+        one = representatives(label, count)
+        self.nodes.append(label + len(self.step))
+        self.step.extend([step] * count)
+        self.observation.extend(observation[one].tolist())
+        self.behaviour.extend(behaviour[one].tolist())
+        self.mass.extend(np.bincount(label, mass, minlength=count).tolist())
+        self.moves.extend({} for _ in range(count))
+
+
+class Merger:
+    """Union–find over states whose every join implies those of the successors, and can be undone."""
+
+    def __init__(self, states: States) -> None:
+        self.states = states
+        self.home = list(range(len(states.step)))
+        self.acts = [{o: b} for o, b in zip(states.observation, states.behaviour, strict=True)]
+        self.moves = [dict(moves) for moves in states.moves]
+
+    def find(self, state: int) -> int:
+        while self.home[state] != state:
+            state = self.home[state]
+        return state
+
+    def merge(self, first: int, second: int) -> bool:
+        """Join two states and all that follows; False, and nothing changed, if two behaviours would meet."""
+        done: list[tuple[int, int, list[int], list[int]]] = []
+        stack = [(first, second)]
+        while stack:
+            a, b = map(self.find, stack.pop())
+            if a == b:
+                continue
+            if len(self.moves[b]) + len(self.acts[b]) > len(self.moves[a]) + len(self.acts[a]):
+                a, b = b, a
+            if any(self.acts[a].get(o, behaviour) != behaviour for o, behaviour in self.acts[b].items()):
+                self._undo(done)
+                return False
+            acts = [o for o in self.acts[b] if o not in self.acts[a]]
+            words = [word for word in self.moves[b] if word not in self.moves[a]]
+            stack += [(self.moves[a][word], to) for word, to in self.moves[b].items() if word in self.moves[a]]
+            self.acts[a] |= {o: self.acts[b][o] for o in acts}
+            self.moves[a] |= {word: self.moves[b][word] for word in words}
+            self.home[b] = a
+            done.append((a, b, acts, words))
+        return True
+
+    def _undo(self, done: list[tuple[int, int, list[int], list[int]]]) -> None:
+        for kept, gone, acts, words in reversed(done):
+            self.home[gone] = gone
+            for o in acts:
+                del self.acts[kept][o]
+            for word in words:
+                del self.moves[kept][word]
+
+    def first_fit(self, states: Iterable[int]) -> None:
+        """Each state joins the first earlier one that takes it."""
+        known: list[int] = []
+        for state in states:
+            root = self.find(state)
+            if all(self.find(other) != root for other in known) and not any(self.merge(o, state) for o in known):
+                known.append(state)
+
+
+def minimise(merger: Merger) -> None:
+    """Merge what a step need not tell apart, from the last step back, the heaviest first.
+
+    Where compatibility is transitive the result is Γ_t, whatever the order; elsewhere it is a closed compatible
+    assignment that nothing promises to be the smallest.
+    """
+    fibers: dict[tuple[int, int], list[int]] = {}
+    for state, key in enumerate(zip(merger.states.step, merger.states.observation, strict=True)):
+        fibers.setdefault(key, []).append(state)
+    for key in sorted(fibers, reverse=True):
+        merger.first_fit(sorted(fibers[key], key=lambda state: -merger.states.mass[state]))
+
+
+def persist(merger: Merger) -> None:
+    """One code for many steps: a state keeps the code that it came with wherever it can, then codes are shared."""
+    states = merger.states
+    edges = [(source, target) for source, moves in enumerate(states.moves) for target in moves.values()]
+    for source, target in sorted(edges, key=lambda edge: (-states.mass[edge[1]], -states.mass[edge[0]])):
+        merger.merge(source, target)
+    merger.first_fit(sorted(range(len(states.step)), key=lambda state: -states.mass[state]))
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A stationary machine: the code of every state, and C_t = table[C_{t−1}, word]; row `codes`: no code yet."""
+
+    codes: int
+    of_state: Ints
+    table: NDArray[np.int64]  # [codes + 1, words]; NONE where nothing is known
+
+    def walk(self, words: Ints) -> Ints:
+        """The codes of episodes [T, N] by their words; NONE from where a word is not known."""
+        before, found = np.full(words.shape[1], self.codes), []
+        for now in words:
+            before = np.where(before == NONE, NONE, self.table[before, now])
+            found.append(before)
+        return np.stack(found)
+
+
+def coded(merger: Merger) -> Coded:
+    """Number what has been merged; heavy codes come first."""
+    roots = [merger.find(state) for state in range(len(merger.home))]
+    mass: dict[int, float] = {}
+    for root, share in zip(roots, merger.states.mass, strict=True):
+        mass[root] = mass.get(root, 0.0) + share
+    number = {root: k for k, root in enumerate(sorted(mass, key=lambda root: -mass[root]))}
+    table = np.full((len(number) + 1, merger.states.words), NONE)
+    for root, k in number.items():
+        for word, target in merger.moves[root].items():
+            table[k, word] = number[merger.find(target)]
+    for word, state in merger.states.first.items():
+        table[-1, word] = number[roots[state]]
+    return Coded(len(number), np.array([number[root] for root in roots]), table)

@@ -1,0 +1,85 @@
+"""Several trainings in turns: on CUDA each has its own stream, so that small programs fill the device together."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol, TypeVar
+
+import torch
+
+from diacritic.training.cohort import Cohort
+
+CHUNK = 100  # updates of one cohort before the next one has its turn
+
+
+class Turn(Protocol):
+    """A training that goes on a little at each turn."""
+
+    seconds: float
+    """Its share of the time that has passed."""
+
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def done(self) -> bool: ...
+    def go_on(self) -> None: ...
+
+
+T = TypeVar("T", bound=Turn)
+
+
+def take_turns(waiting: Iterator[T], together: int) -> Iterator[T]:
+    """Train up to so many at once; each is given back when it is done, and the next one that waits takes its place."""
+    active = [(item, _stream(item)) for item in islice(waiting, together)]
+    while active:
+        begun = time.perf_counter()
+        for item, stream in active:
+            with torch.cuda.stream(stream):  # nothing happens without a stream
+                item.go_on()
+        share = (time.perf_counter() - begun) / len(active)
+        for item, _ in active:
+            item.seconds += share
+        for item, stream in [pair for pair in active if pair[0].done]:
+            if stream is not None:
+                begun = time.perf_counter()
+                stream.synchronize()
+                item.seconds += time.perf_counter() - begun
+            active.remove((item, stream))
+            yield item
+            active += [(item, _stream(item)) for item in islice(waiting, 1)]
+
+
+def _stream(item: Turn) -> torch.cuda.Stream | None:
+    if item.device.type != "cuda":
+        return None
+    stream = torch.cuda.Stream(item.device)
+    stream.wait_stream(torch.cuda.current_stream(item.device))  # its data may still be on the way
+    return stream
+
+
+@dataclass
+class _Part:
+    """A cohort up to a step."""
+
+    cohort: Cohort
+    end: int
+    seconds: float = 0.0
+
+    @property
+    def device(self) -> torch.device:
+        return self.cohort.device
+
+    @property
+    def done(self) -> bool:
+        return self.cohort.step >= self.end
+
+    def go_on(self) -> None:
+        self.cohort.advance(max(0, min(CHUNK, self.end - self.cohort.step)))
+
+
+def train_together(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
+    """All cohorts in turns, up to a share of their training."""
+    parts = [_Part(cohort, round(until * cohort.plan.steps)) for cohort in cohorts]
+    for _ in take_turns(iter(parts), len(parts)):
+        pass

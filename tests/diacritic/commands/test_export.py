@@ -1,0 +1,73 @@
+"""`diacritic export` and `diacritic play`: a run becomes a machine with a certificate that the checker verifies."""
+
+from pathlib import Path
+
+import pytest
+
+from certify.check import main as check
+from certify.errors import ModelError
+from certify.zoo import build
+from diacritic.carrier.shape import Architecture
+from diacritic.commands.export import Export, Play
+from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.preset import preset
+from diacritic.training.runs import save_runs
+from diacritic.training.symbolic import from_model
+
+MODEL = build("memory-chain", bits=1, delay=4)
+PLAN = Plan(CERTIFIED, preset("carousel"), (Run(0),), 5, Architecture(codes=4, code_size=6, width=24))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run that has learned, `good`, and one that has not, `bad`."""
+    place = tmp_path_factory.mktemp("runs")
+    facts = [{"task": MODEL.name, "model_sha256": MODEL.digest}]
+    good, _ = train_certified(PLAN, from_model(MODEL), certified_labels(MODEL))
+    for name, cohort in (("good", good), ("bad", Cohort(PLAN, from_model(MODEL)))):
+        save_runs(cohort, place / name, facts)[0].rename(place / name / "run")
+    return place
+
+
+def test_a_run_becomes_a_machine_and_a_verified_certificate(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "machine.json"
+    assert Export(folder / "good" / "run", out).run() == 0
+    said = capsys.readouterr().out
+    assert "2 codes, at most 1.000 bits, the minimum at every step; equal to the expert on all 10 histories" in said
+    assert "verified: R_1" in said
+    assert check([str(tmp_path / "machine.certificate.json"), str(tmp_path / "machine.model.json")]) == 0
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_machine_plays_its_task_and_longer_ones(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "machine.json"
+    Export(folder / "good" / "run", out).run()
+    for task in ((), ("memory-chain", "bits=1", "delay=30")):
+        assert Play(out, task, episodes=10).run() == 0
+        said = capsys.readouterr().out
+        assert "100.0% of 10 episodes succeed" in said
+        assert "proved: after every history" in said
+    Play(out, ("memory-chain", "bits=2", "delay=4"), episodes=10).run()
+    assert "errs at step 1, after context 00: a random action" in capsys.readouterr().out
+
+
+def test_an_untrained_run_is_refused_with_a_history_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"step \d: after context \d.* the machine does \d, the expert \d"):
+        Export(folder / "bad" / "run", tmp_path / "machine.json").run()
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="learned another model than"):
+        Export(folder / "good" / "run", tmp_path / "machine.json", "memory-chain bits=1 delay=5").run()
+    with pytest.raises(ModelError, match="is not a run"):
+        Export(tmp_path, tmp_path / "machine.json").run()
+    with pytest.raises(ModelError, match="--episodes is at least 1"):
+        Play(tmp_path / "machine.json", episodes=0).run()
+    with pytest.raises(ModelError, match="cannot be read"):
+        Play(tmp_path / "machine.json").run()

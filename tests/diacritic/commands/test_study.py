@@ -1,0 +1,79 @@
+"""`diacritic study` from end to end, on tiny cells."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from diacritic.cli import main
+from diacritic.studies.ledger import read_ledger
+from diacritic.studies.lock import locked
+from diacritic.training.folder import train_folder
+
+CHOSEN = ("learning-targets", "--only", "gap=6 plain carousel", "--quick", "--seeds", "1")
+
+
+def places(folder: Path) -> list[str]:
+    return ["--results", str(folder / "results"), "--demos", str(folder / "demos"), "--runs", str(folder / "runs")]
+
+
+def test_list_show_status_and_compare_say_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    nothing = ["--results", str(tmp_path)]
+    assert main(["study", "list", *nothing]) == 0
+    assert "learning-targets" in capsys.readouterr().out
+    assert main(["study", "show", "learning-targets", "--only", "gap=20 event-agnostic"]) == 0
+    assert "8/8" in capsys.readouterr().out
+    assert main(["study", "status", "toys", *nothing]) == 0
+    assert "toys: 0 of" in capsys.readouterr().out
+    assert main(["study", "compare", "toys", *nothing]) == 0
+    assert "not run" in capsys.readouterr().out
+
+
+def test_what_is_exported_trained_and_imported_is_in_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = str(tmp_path / "x")
+    assert main(["study", "export", *CHOSEN, "-o", folder, *places(tmp_path)]) == 0
+    assert "1 cells, 1 cohorts, 1 runs" in capsys.readouterr().out
+    train_folder(tmp_path / "x", tmp_path / "back")
+    assert main(["study", "import", str(tmp_path / "back"), *places(tmp_path), "--episodes", "2"]) == 0
+    assert "1 cells got new rows" in capsys.readouterr().out
+    (row,) = read_ledger(tmp_path / "results" / "learning-targets.jsonl")
+    assert (row["steps"], row["seed"], row["episodes"]) == (20, 0, 2)
+    manifest = json.loads((tmp_path / "runs" / row["run"] / "run.json").read_text())
+    assert manifest["demos_sha256"] == row["demos_sha256"]
+    assert main(["study", "export", *CHOSEN, "-o", folder, *places(tmp_path)]) == 2
+    assert "nothing to export" in capsys.readouterr().err
+    assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *places(tmp_path)]) == 0
+    assert "1 cells, 0 cohorts to run" in capsys.readouterr().out
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["study", "run", "toys", "--only", "reveal", "--dry-run"]) == 0
+    assert "reveal β=0.3" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_runner_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with locked(tmp_path / "results"):
+        assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *places(tmp_path)]) == 2
+    assert "another runner is at work" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "give the name of at least one study"),
+        (["run", "toy"], "did you mean toys"),
+        (["run", "toys", "--engine", "slurm"], "no engine is called 'slurm'"),
+        (["import", "nowhere", "--results", "nowhere/results"], "cannot be read"),
+        (["export", "toys", "-o", "x"], "has no recorded cells"),
+    ],
+)
+def test_bad_words_are_one_line(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["study", *words]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert said in lines[0]

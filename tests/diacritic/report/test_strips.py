@@ -1,0 +1,64 @@
+"""Film strips: stretches cover every step once, rows are named by what tells the episodes apart."""
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from report_inputs import add_rollout, gap_codes, make_run
+
+from certify.zoo import build
+from diacritic.report import strips
+from diacritic.report.inputs import collect
+from diacritic.report.strips import strip, usage
+
+
+def the_run(path: Path):
+    (run,) = collect([str(path)]).runs
+    return run
+
+
+@given(st.lists(st.integers(0, 3), min_size=1))
+def test_stretches_are_the_values_again(values: list[int]):
+    parts = strips._stretches(values)
+    assert [part["value"] for part in parts for _ in range(part["length"])] == values
+    assert [part["at"] for part in parts] == np.cumsum([0, *(part["length"] for part in parts)])[:-1].tolist()
+
+
+def test_rows_of_a_symbolic_run_are_named_by_their_cues(tmp_path: Path):
+    found = strip(the_run(make_run(tmp_path, 0)), build("gap"), [])
+    assert [row["title"] for row in found["rows"]][:2] == ["start z=0 · cue1=0 · cue2=0", "start z=0 · cue1=0 · cue2=1"]
+    codes = [[part["value"] for part in row["parts"] for _ in range(part["length"])] for row in found["rows"]]
+    np.testing.assert_array_equal(np.array(codes).T, gap_codes())
+    assert [(part["at"], part["length"], part["share"]) for part in found["need"]] == [
+        (0, 2, 0.0),
+        (2, 1, 0.5),
+        (3, 4, 1.0),
+        (7, 4, 0.5),
+    ]
+
+
+def test_rows_are_numbered_where_the_episodes_are_not_known(tmp_path: Path):
+    run = the_run(make_run(tmp_path, 0))
+    for model in (None, build("gap", gap2=6)):
+        assert strip(run, model, [])["rows"][0]["title"] == "episode 1"
+
+
+def test_rows_of_a_played_run_are_its_latents(tmp_path: Path):
+    path = make_run(tmp_path, 0, task_version=1, parameters={"gap": 6})
+    add_rollout(path)
+    found = strip(the_run(path), None, [])
+    assert [row["title"] for row in found["rows"]] == ["theta 0", "theta 1", "theta 2", "theta 3"]
+    assert [row["parts"][0]["value"] for row in found["rows"]] == [0, 1, 2, 3]
+    assert found["source"] == "closed loop"
+
+
+def test_classes_that_decide_come_before_other_latents():
+    latents = {"theta": np.arange(8), "slot": np.arange(8) % 2, "side": np.array([0] * 4 + [1] * 4)}
+    chosen, titles = strips._by_latent(latents, 8)
+    assert titles == ["side 0, slot 0", "side 0, slot 1", "side 1, slot 0", "side 1, slot 1"]
+    assert chosen == [0, 1, 4, 5]
+
+
+def test_usage_counts_all_steps_and_episodes():
+    assert usage(np.array([[0, 0], [2, 2], [2, 0]])) == [0.5, 0.0, 0.5]

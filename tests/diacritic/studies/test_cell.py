@@ -1,0 +1,65 @@
+"""A cell's hash is of what decides its outcome, and a cell survives JSON."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.tasks import task
+from diacritic.training.preset import PRESETS
+
+CELL = Cell(
+    "tiny",
+    task("two-cues", gap=6),
+    "plain",
+    "carousel",
+    "task",
+    1e-3,
+    10,
+    Paper("table", (3, 8), 0.5, (("gap1", 2.0),)),
+)
+
+
+def test_the_paper_the_study_and_how_many_seeds_decide_nothing():
+    assert replace(CELL, paper=None, study="other", seeds=4, first_seed=1).digest == CELL.digest
+
+
+def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    before = CELL.digest
+    monkeypatch.setitem(PRESETS, "carousel", replace(PRESETS["carousel"], rate=1.0))
+    assert CELL.digest != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task": task("two-cues", gap=10)},
+        {"learner": "plain+bfs"},
+        {"preset": "textbook"},
+        {"gate": "full"},
+        {"beta": 0.0},
+        {"steps": 11},
+        {"demonstrations": 448},
+        {"codes": 8},
+        {"rate": 1e-3},
+        {"auxiliary": 0.1},
+        {"forecaster": 100},
+        {"misled": 0.25},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_everything_else_does(change):
+    assert replace(CELL, **change).digest != CELL.digest
+
+
+def test_it_survives_json():
+    for cell in (CELL, replace(CELL, paper=None), replace(CELL, paper=Paper("figure"))):
+        assert Cell.from_dict(json.loads(json.dumps(asdict(cell)))) == cell
+
+
+def test_names_tell_what_differs_from_the_usual():
+    assert CELL.name == "two-cues gap=6 β=0.001"
+    changed = replace(CELL, demonstrations=24, codes=8, rate=3e-4, auxiliary=0.1, forecaster=100, misled=0.25)
+    assert changed.name == "two-cues gap=6 β=0.001 N=24 K=8 lr=0.0003 λ=0.1 forecaster=100 misled=0.25"
+    assert list(replace(CELL, first_seed=8, seeds=2).run_seeds) == [8, 9]

@@ -1,0 +1,98 @@
+"""What is measured of a cohort: the gates by name, sufficiency by behaviour, and codes that move with the policy."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from exchanged import PLAIN, exported
+
+from certify.errors import ModelError
+from diacritic.demos.storage import Demos
+from diacritic.measure.recorded import Classes, score_cohort
+from diacritic.studies.cell import GateName
+from diacritic.studies.recorded import Measured, Watched, gate_of, measure, reported, sole_carrier
+from diacritic.studies.recordings import recording
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.folder import Result, read_result, train_folder
+
+TASK = make_task("two-cues", gap=1, first_gap=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("measured")
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> Result:
+    (order,), _ = exported([PLAIN], folder / "x", folder / "demos")
+    train_folder(folder / "x", folder / "back")
+    found = read_result(order, folder / "back")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def measured(folder: Path, result: Result) -> Measured:
+    demos, fresh = (recording(PLAIN, folder / "demos", fresh=fresh) for fresh in (False, True))
+    return measure(result, demos, fresh, 0)
+
+
+def with_codes(watched: Watched, whole: Demos, codes: np.ndarray) -> Watched:
+    """The same episodes, had the runs shown these codes."""
+    classes = Classes.of(whole.symbols, whole.choices).take(slice(whole.episodes - watched.demos.episodes, None))
+    return replace(watched, codes=codes, scores=score_cohort(codes, classes))
+
+
+def test_perfect_codes_pass_and_empty_ones_fail(measured: Measured, folder: Path):
+    def best(watched: Watched) -> np.ndarray:
+        code = watched.demos.latents["side"] + 2 * watched.demos.latents["slot"]
+        codes = np.broadcast_to(code, (2, *watched.demos.symbols.shape)).copy()
+        codes[1] = 0
+        return codes
+
+    judged = replace(
+        measured,
+        held_out=with_codes(measured.held_out, recording(PLAIN, folder / "demos"), best(measured.held_out)),
+        fresh=with_codes(measured.fresh, measured.fresh.demos, best(measured.fresh)),
+    )
+    gates: tuple[GateName, ...] = ("task", "full", "relaxed")
+    for gate in gates:
+        good, bad = judged.row(0, gate), judged.row(1, gate)
+        assert (good["sufficient"], good["fresh_sufficient"]) == (True, True)
+        assert (bad["sufficient"], bad["fresh_sufficient"]) == (False, False)
+    row = judged.row(0, "task")
+    assert row["scores"]["gap2"] == {"S_Gamma": 1.0, "S_G": 1.0}
+    assert row["rate"]["gap2"] > row["requirement"]["gap2"]
+    assert row["surplus"]["gap2"] == pytest.approx(row["rate"]["gap2"] - row["requirement"]["gap2"], abs=1e-6)
+
+
+def test_the_first_sufficient_step_is_that_of_the_first_passing_codes(measured: Measured):
+    nothing, steps = measured.held_out.scores, measured.result.steps
+    perfect = replace(nothing, sufficiency=np.ones_like(nothing.rate), instantaneous=np.ones_like(nothing.rate))
+    on_the_way = dict.fromkeys(steps, nothing) | {steps[1]: perfect}
+    assert replace(measured, on_the_way=on_the_way).row(0, "task")["first_sufficient_step"] == steps[1]
+    assert replace(measured, on_the_way=dict.fromkeys(steps, nothing)).row(0, "task")["first_sufficient_step"] is None
+
+
+def test_a_memory_that_only_reads_out_a_code_is_judged_by_behaviour(measured: Measured):
+    watched = replace(measured.held_out, errors={"side": np.array([0.0, 0.0]), "slot": np.array([0.04, 0.06])})
+    assert watched.passes(gate_of(TASK, "task"), by_behaviour=True).tolist() == [True, False]
+    notes = {**measured.result.notes, "architecture": {**measured.result.notes["architecture"], "memory": "gru"}}
+    assert sole_carrier(measured.result)
+    assert not sole_carrier(replace(measured.result, notes=notes))
+
+
+def test_gates_by_name():
+    assert gate_of(TASK, "relaxed").averaged
+    assert gate_of(make_task("hidden-mass"), "task").name == "slot at use"
+    with pytest.raises(ModelError, match="judges symbolic tasks"):
+        gate_of(TASK, "external")
+
+
+def test_windows_hold_the_decision_that_ends_them():
+    required = [1.0] * TASK.horizon
+    windows = reported(TASK, required)
+    assert windows["gap1"][-1] == TASK.decisions["side"]
+    assert windows["grasp"] == tuple(TASK.phase_steps("grasp"))

@@ -1,0 +1,171 @@
+"""Orders of a folder train without a simulator, resume, survive damage, and are the same however they are packed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from exchanged import FREE, PLAIN, exported
+
+import certify
+import diacritic
+from certify.errors import ModelError
+from diacritic.training.bundle import Bundles
+from diacritic.training.folder import EXCHANGE, finished, read_exchange, read_result, train_folder
+
+LEAN = ("torch", "torchgen", "functorch", "numpy", "numpy.libs", "safetensors", "sympy", "mpmath", "networkx")
+SUPERVISED = [replace(PLAIN, learner=name) for name in ("event-agnostic", "task-informed", "teacher-state", "join")]
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demos")
+
+
+def lean(folder: Path) -> dict[str, str]:
+    """An environment in which nothing is installed but torch, numpy and safetensors."""
+    site = Path(torch.__file__).parents[1]
+    folder.mkdir()
+    for name in (*LEAN, "typing_extensions.py"):
+        if (site / name).exists():
+            (folder / name).symlink_to(site / name)
+    sources = {str(Path(package.__path__[0]).parent) for package in (certify, diacritic)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sources]), "PYTHONWARNINGS": "error"}
+
+
+def test_nothing_but_torch_numpy_and_safetensors_is_needed(tmp_path: Path, demos: Path):
+    orders, _ = exported([PLAIN, *SUPERVISED], tmp_path / "x", demos)
+    environment = lean(tmp_path / "lean")
+    absent = "import importlib.util as i; print([n for n in ('mujoco', 'tyro', 'rich', 'scipy') if i.find_spec(n)])"
+    bare = [sys.executable, "-S"]
+    assert subprocess.check_output([*bare, "-c", absent], env=environment, text=True).strip() == "[]"
+    command = [*bare, "-m", "diacritic.training", str(tmp_path / "x"), "--together", "2"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "x" / "results"
+    times = json.loads((results / "times.json").read_text())
+    assert times.keys() == {order.name for order in orders}
+    for order in orders:
+        result = read_result(order, results)
+        assert result is not None
+        assert result.codes.dtype == np.uint8
+        assert result.codes.shape[1:] == (2, 27, 16)
+        assert result.steps[-1] == order.steps
+        heads = {name.split(".")[0] for name in result.weights}
+        assert heads == {"observe", "previous", "residual", "codebook", "act", "scale"}
+        assert times[order.name]["training"] > 0
+    supervised = next(order for order in orders if order.learner == "teacher-state")
+    assert times[supervised.name]["forecasters"] > 0
+
+
+def test_a_run_is_the_same_in_whatever_cohort_it_is_packed(tmp_path: Path, demos: Path):
+    cells = [replace(cell, learner="event-agnostic") for cell in (PLAIN, FREE)]
+    (together,), placed = exported(cells, tmp_path / "both", demos)
+    assert len(together.runs) == 4
+    (alone,), _ = exported(cells[1:], tmp_path / "one", demos)
+    for name in ("both", "one"):
+        train_folder(tmp_path / name, tmp_path / name / "results")
+    first, second = read_result(together, tmp_path / "both/results"), read_result(alone, tmp_path / "one/results")
+    assert first is not None
+    assert second is not None
+    where = [k for _, k in placed[1].places]
+    assert where == [2, 3]
+    for name, value in second.weights.items():
+        mine = first.weights[name] if name.startswith("scale.") else first.weights[name][where]
+        torch.testing.assert_close(mine, value)
+    assert np.array_equal(first.codes[:, where], second.codes)
+
+
+def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: Path):
+    slow = [replace(PLAIN, steps=steps) for steps in (4, 400)]
+    (first, second), _ = exported(slow, tmp_path / "x", demos)
+    results = tmp_path / "x" / "results"
+    runner = subprocess.Popen(
+        [sys.executable, "-m", "diacritic.training", str(tmp_path / "x")], stdout=subprocess.DEVNULL
+    )
+    while not (results / f"{first.name}.safetensors").exists():
+        assert runner.poll() is None
+        time.sleep(0.05)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    assert finished(first, results)
+    assert not finished(second, results)
+    written = (results / f"{first.name}.safetensors").stat().st_mtime_ns
+    (quick,), _ = exported([replace(PLAIN, steps=4)], tmp_path / "x", demos)
+    assert quick == first
+    train_folder(tmp_path / "x", results)
+    assert (results / f"{first.name}.safetensors").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_a_damaged_result_is_trained_again(tmp_path: Path, demos: Path, suffix: str):
+    (order,), _ = exported([PLAIN], tmp_path / "x", demos)
+    results = tmp_path / "x" / "results"
+    train_folder(tmp_path / "x", results)
+    path = results / f"{order.name}{suffix}"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert not finished(order, results)
+    with pytest.raises(ModelError, match="whole"):
+        read_result(order, results)
+    train_folder(tmp_path / "x", results)
+    assert finished(order, results)
+
+
+def test_half_precision_halves_the_file_and_codes_are_those_of_the_rounded_weights(tmp_path: Path, demos: Path):
+    (order,), _ = exported([PLAIN], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "full")
+    train_folder(tmp_path / "x", tmp_path / "half", half=True, bundles=Bundles(tmp_path / "bundles"))
+    sizes = [(tmp_path / name / f"{order.name}.safetensors").stat().st_size for name in ("full", "half")]
+    assert sizes[1] < 0.55 * sizes[0]
+    full, half = (read_result(order, tmp_path / name) for name in ("full", "half"))
+    assert full is not None
+    assert half is not None
+    for name, value in full.weights.items():
+        expected = value if name.startswith("scale.") else value.half()
+        assert torch.equal(half.weights[name], expected)
+    assert [path.name for path in (tmp_path / "bundles").iterdir()] == ["results-1.zip"]
+
+
+def test_words_choose_orders_and_bad_folders_are_named(tmp_path: Path, demos: Path):
+    orders, _ = exported([PLAIN, replace(PLAIN, learner="join")], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "out", only="join carousel")
+    assert [finished(order, tmp_path / "out") for order in orders] == [False, True]
+    with pytest.raises(ModelError, match="no order's name holds 'absent'"):
+        train_folder(tmp_path / "x", tmp_path / "out", only="absent")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_exchange(tmp_path / "nowhere")
+    document = json.loads((tmp_path / "x" / EXCHANGE).read_text())
+    (tmp_path / "x" / EXCHANGE).write_text(json.dumps({**document, "orders": [{"learner": "plain", "new": 1}]}))
+    with pytest.raises(ModelError, match="new: unknown"):
+        train_folder(tmp_path / "x", tmp_path / "out")
+
+
+def test_misled_forecasts_change_what_is_learned_and_need_forecasts(tmp_path: Path, demos: Path):
+    informed = replace(PLAIN, learner="task-informed")
+    orders, _ = exported([informed, replace(informed, misled=0.5)], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "out")
+    right, wrong = (read_result(order, tmp_path / "out") for order in orders)
+    assert right is not None
+    assert wrong is not None
+    assert not torch.equal(right.weights["residual.out.weight"], wrong.weights["residual.out.weight"])
+    exported([replace(PLAIN, misled=0.5)], tmp_path / "y", demos)
+    with pytest.raises(ModelError, match="plain regresses no forecast"):
+        train_folder(tmp_path / "y", tmp_path / "out")
+
+
+def test_another_recording_under_the_same_name_is_refused(tmp_path: Path, demos: Path):
+    exported([PLAIN], tmp_path / "x", demos)
+    path = tmp_path / "x" / EXCHANGE
+    document = json.loads(path.read_text())
+    document["orders"][0]["demos_sha256"] = "0" * 64
+    path.write_text(json.dumps(document))
+    with pytest.raises(ModelError, match="another recording"):
+        train_folder(tmp_path / "x", tmp_path / "out")

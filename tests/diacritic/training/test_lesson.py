@@ -1,0 +1,58 @@
+"""Lessons: distinct rows, the laws that (O, C) allows, and what is refused."""
+
+import pytest
+import torch
+
+from certify.errors import ModelError
+from certify.zoo import build
+from diacritic.training.data import from_arrays
+from diacritic.training.lesson import lesson
+from diacritic.training.symbolic import from_model
+
+
+def test_every_distinct_row_once_with_equal_weight() -> None:
+    data = from_model(build("passive-t-maze", L=6))
+    codes = (torch.arange(data.episodes) % 2).expand(2, data.horizon, -1).clone()
+    codes[1] = 0
+    found = lesson(data, codes, 3)
+    rows = {
+        tuple(row) for row in torch.stack([found.before, found.observation, found.previous, found.code], -1)[0].tolist()
+    }
+    walked = set()
+    for n in range(data.episodes):
+        before = 3
+        for t in range(data.horizon):
+            now = int(codes[0, t, n])
+            walked.add((before, int(data.observation_index[t, n]), int(data.previous_index[t, n]), now))
+            before = now
+    assert rows == walked
+    assert found.weight.sum(1).tolist() == pytest.approx([1, 1])
+    assert (found.weight[0] > 0).sum() > (found.weight[1] > 0).sum()  # the second run has fewer rows
+
+
+def test_a_code_that_holds_two_histories_is_taught_the_mixture() -> None:
+    data = from_model(build("passive-t-maze", L=2))
+    found = lesson(data, torch.zeros(1, data.horizon, data.episodes, dtype=torch.long), 2)
+    last = found.observation[0] == data.observation_index[-1, 0]
+    assert found.target[0, last].sort(-1).values[..., -2:].tolist() == [[0.5, 0.5]]
+
+
+def test_recordings_keep_every_step() -> None:
+    data = from_arrays(torch.zeros(3, 2, 4), torch.ones(3, 2, 1))
+    found = lesson(data, torch.zeros(1, 3, 2, dtype=torch.long), 2)
+    assert found.before[0].tolist() == [2, 2, 0, 0, 0, 0]
+    assert found.weight.tolist() == [pytest.approx([1 / 6] * 6)]
+
+
+def test_what_is_no_function_is_refused_by_its_row() -> None:
+    data = from_model(build("passive-t-maze", L=4))
+    codes = torch.zeros(1, data.horizon, data.episodes, dtype=torch.long)
+    codes[0, 2, 0] = 1
+    with pytest.raises(ModelError, match="leads to code 0 and to code 1; add codes"):
+        lesson(data, codes, 2)
+
+
+@pytest.mark.parametrize(("shape", "value", "said"), [((1, 2, 2), 0, "have shape"), ((1, 5, 2), 2, "expected 0…1")])
+def test_bad_codes_are_one_line(shape: tuple[int, ...], value: int, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        lesson(from_model(build("passive-t-maze", L=4)), torch.full(shape, value), 2)

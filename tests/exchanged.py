@@ -1,0 +1,20 @@
+"""A tiny recorded study for tests of the two-stage path and of the engines."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.exchange import Placed, export, pack
+from diacritic.studies.tasks import task
+from diacritic.training.order import Order
+
+SHORT = task("two-cues", gap=1, first_gap=1, episodes=40)
+PLAIN = Cell("tiny", SHORT, "plain", "carousel", "task", 1e-3, 4, Paper("table", (1, 2)), 24, seeds=2)
+FREE = replace(PLAIN, beta=0.0)
+
+
+def exported(cells: list[Cell], folder: Path, demos: Path) -> tuple[list[Order], list[Placed]]:
+    """Cells packed and written, with forecasters that hardly train."""
+    orders, placed = pack(cells, demos, forecaster_steps=2)
+    export(orders, placed, folder, demos)
+    return orders, placed
