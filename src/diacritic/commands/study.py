@@ -100,17 +100,26 @@ class Show:
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
 
     def run(self) -> int:
+        from diacritic.studies.catalogue import FIGURES
         from diacritic.studies.choose import studies_named
 
-        for study in studies_named(self.names):
+        studies = studies_named(self.names)
+        for study in studies:
             print(f"{study.name}: {study.title}\n{study.introduction}")
-        _show_cells(self.selection.cells(self.names))
+        if any(study.cells for study in studies):
+            _show_cells(self.selection.cells(self.names))
+        figures = [figure for study in studies for figure in FIGURES[study.name]]
+        for figure in figures:
+            said = "measured" if figure.measured else "derived from runs" if figure.derived else f"needs {figure.lacks}"
+            print(f"  {figure.name}: {said}")
+        print(f"{len(figures)} figures")
         return 0
 
 
 @dataclass(frozen=True)
 class Run:
-    """Train, measure and play the cells of studies; what is in the ledger already is left alone."""
+    """Train, measure and play the cells of studies, then measure their figures; runs that are in the ledger already are
+    left alone."""
 
     names: Names
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
@@ -130,12 +139,17 @@ class Run:
 
     def run(self) -> int:
         with remedies():
+            from diacritic.studies.catalogue import FIGURES
+            from diacritic.studies.choose import studies_named
             from diacritic.studies.engine import jobs_of, run_here
+            from diacritic.studies.figure import measure
             from diacritic.studies.lock import disk_faults, locked
 
             if self.engine not in ("local", "ray"):
                 raise ModelError("--engine", f"no engine is called {self.engine!r}; known: local, ray")
-            cells = self.selection.cells(self.names)
+            studies = studies_named(self.names)
+            trains = any(study.cells for study in studies) or not self.names
+            cells = self.selection.cells(self.names) if trains else []
             if self.dry_run:
                 _show_cells(cells)
                 return 0
@@ -149,6 +163,9 @@ class Run:
                     from diacritic.studies.cluster import run_on_ray
 
                     run_on_ray(jobs, setting, self.address, _say)
+                if not self.selection.quick and not self.selection.only:
+                    for study in studies:
+                        measure(study.name, FIGURES[study.name], setting.results)
         return 0
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -108,5 +108,3 @@ class Study:
     cells: tuple[Cell, ...] = ()
     order: int = 9
     """Place in the list of runs to make."""
-    measure: Callable[[], list[dict[str, Any]]] | None = None
-    """Where nothing is trained: what computes our figures."""

@@ -41,7 +41,7 @@ def query(results: Path, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             found = connection.execute(text)
             return [column[0] for column in found.description or ()], found.fetchall()
         except duckdb.Error as problem:
-            raise ModelError("query", str(problem).splitlines()[0]) from None
+            raise ModelError("query", f"{str(problem).splitlines()[0]} (the table is called ledger)") from None
 
 
 def export_parquet(results: Path, target: Path) -> int:

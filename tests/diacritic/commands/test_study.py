@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from diacritic.cli import main
+from diacritic.studies.catalogue import FIGURES
 from diacritic.studies.ledger import read_ledger
 from diacritic.studies.lock import locked
 from diacritic.training.folder import train_folder
@@ -77,3 +78,11 @@ def test_bad_words_are_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert said in lines[0]
+
+
+def test_a_study_that_trains_nothing_is_shown_and_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["study", "show", "settings"]) == 0
+    assert "measured" in capsys.readouterr().out
+    assert main(["study", "run", "settings", "--results", str(tmp_path / "r"), "--work", str(tmp_path / "w")]) == 0
+    kept = (tmp_path / "r" / "figures" / "settings.jsonl").read_text().splitlines()
+    assert len(kept) == len([figure for figure in FIGURES["settings"] if figure.measured])
