@@ -28,7 +28,7 @@ from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.runs import code_version
 from diacritic.training.symbolic import from_model
-from diacritic.training.together import CHUNK, take_turns, train_together
+from diacritic.training.together import Part, take_turns, train_together
 
 
 def plan_of(cell: Cell) -> Plan:
@@ -102,31 +102,22 @@ def run_cell(cell: Cell, device: str = "cpu") -> list[Row]:
     return rows_of(cell, cohort, [judge(*given) for judge, *given in judgements(cell, cohort)], seconds)
 
 
-@dataclass
-class _Training:
+@dataclass(kw_only=True)
+class _Training(Part):
     """A cell in training."""
 
     cell: Cell
-    cohort: Cohort
-    seconds: float = 0.0
 
-    @property
-    def device(self) -> torch.device:
-        return self.cohort.device
 
-    @property
-    def done(self) -> bool:
-        return self.cohort.step >= self.cohort.plan.steps
-
-    def go_on(self) -> None:
-        self.cohort.advance(min(CHUNK, self.cohort.plan.steps - self.cohort.step))
+def _begin(cell: Cell, device: str) -> _Training:
+    return _Training(cell=cell, cohort=start(cell, device), end=cell.steps)
 
 
 def run(cells: Sequence[Cell], device: str, together: int, out: Path, workers: int) -> None:
     """Train and judge all cells, so many at once; rows replace those of the same run in each study's ledger."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         judged: list[tuple[_Training, list[Future[Row]]]] = []
-        for one in take_turns((_Training(cell, start(cell, device)) for cell in cells), together):
+        for one in take_turns((_begin(cell, device) for cell in cells), together):
             judged.append((one, [pool.submit(*job) for job in judgements(one.cell, one.cohort)]))
             judged = [item for item in judged if not _collect(*item, out, wait=False)]
         for item in judged:

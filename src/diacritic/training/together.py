@@ -59,7 +59,7 @@ def _stream(item: Turn) -> torch.cuda.Stream | None:
 
 
 @dataclass
-class _Part:
+class Part:
     """A cohort up to a step."""
 
     cohort: Cohort
@@ -80,6 +80,6 @@ class _Part:
 
 def train_together(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
     """All cohorts in turns, up to a share of their training."""
-    parts = [_Part(cohort, round(until * cohort.plan.steps)) for cohort in cohorts]
+    parts = [Part(cohort, round(until * cohort.plan.steps)) for cohort in cohorts]
     for _ in take_turns(iter(parts), len(parts)):
         pass
