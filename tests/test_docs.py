@@ -2,25 +2,41 @@
 
 The blocks of a page run from top to bottom in one namespace and one empty folder. A fence may carry a title, as in
 ```json title="model.json": its text is saved under that name for what follows. In a console block every line
-`$ python -m certify…` runs and must exit 0, or N where `# exit N` stands on that line or in the output below it.
+`$ python -m certify…` runs and must exit 0, or N where `# exit N` stands on that line or in the output below it. So do
+the lines `$ diacritic …` of the tour and the guides; those of other pages need recordings, hours or a cluster, and are
+parsed, so that no page names a command, an option or a module that is not there. SVG pictures on the tour are, byte by
+byte, what its commands write.
 """
 
+import ast
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
 import traceback
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
+from types import FunctionType
 from typing import NamedTuple
 
 import pytest
+import tyro
+
+from diacritic.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TOUR = ROOT / "docs" / "tour.md"
+REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
+WALKED = [TOUR, *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^ *(?P=ticks)`* *$", re.M | re.S)
 LINK = re.compile(r"""\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|\b(?:src|href)="([^"]+)\"""")
+IMAGE = re.compile(r"!\[[^\]]+\]\(([^)]+)\)")
+INLINE = re.compile(r"`((?:diacritic|python -m) [^`]+)`")
 HEADING = re.compile(r"^#{1,6} +(.+?)(?: +#+)? *$", re.M)
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -52,6 +68,8 @@ def run_page(page: Path, folder: Path) -> None:
             run_python(page, block, namespace)
         elif block.language == "console":
             run_console(page, block, folder)
+            if page in WALKED:
+                run_diacritic(page, block)
 
 
 def run_python(page: Path, block: Block, namespace: dict[str, object]) -> None:
@@ -73,6 +91,38 @@ def run_console(page: Path, block: Block, folder: Path) -> None:
             line = block.line + block.text.count("\n", 0, part.start())
             said = f"exit {done.returncode}\n{done.stdout}{done.stderr}"
             raise AssertionError(f"{page.name}:{line}: python {part[1]}: {said}")
+
+
+def run_diacritic(page: Path, block: Block) -> None:
+    """In this process, which has torch already."""
+    for part in re.finditer(r"^\$ diacritic (.*)$", block.text, re.M):
+        status = main(shlex.split(part[1], comments=True))
+        assert status == 0, f"{page.name}:{block.line}: diacritic {part[1]}: exit {status}"
+
+
+def command_lines(page: Path) -> list[list[str]]:
+    """Every `diacritic …` and `python -m …` on a page: lines of shell blocks, and code within sentences."""
+    shells = [block for block in blocks(page) if block.language in ("", "sh", "console")]
+    lines = [line.strip().removeprefix("$ ") for block in shells for line in block.text.splitlines()]
+    lines = [line for line in lines if line.startswith(("diacritic ", "python -m "))]
+    inline = [" ".join(code.split()) for code in INLINE.findall(bare(page))]
+    return [shlex.split(line, comments=True) for line in [*lines, *inline]]
+
+
+def unknown_commands(page: Path) -> list[str]:
+    """Commands that the command line would refuse to parse, and modules that are not there."""
+    unknown = []
+    for program, *words in command_lines(page):
+        name = words[0] if program == "diacritic" else words[1]
+        try:
+            known = name in COMMANDS if program == "diacritic" else find_spec(name.rstrip("…")) is not None
+            if known and program == "diacritic" and words[1:]:
+                tyro.cli(COMMANDS[name], args=words[1:])
+        except (SystemExit, ModuleNotFoundError):
+            known = False
+        if not known:
+            unknown.append(shlex.join([program, *words]))
+    return unknown
 
 
 def prose(page: Path) -> str:
@@ -107,6 +157,48 @@ def test_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
     run_page(page, tmp_path)
 
 
+def test_the_tour_shows_what_its_commands_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(TOUR):
+        if block.language == "console":
+            run_console(TOUR, block, tmp_path)
+    drawn = [TOUR.parent / path for path in IMAGE.findall(bare(TOUR)) if path.endswith(".svg")]
+    assert len(drawn) == 2
+    for picture in drawn:
+        assert (tmp_path / picture.name).read_bytes() == picture.read_bytes(), (
+            f"{picture.name}: copy it from the command"
+        )
+
+
+@each_page
+def test_commands_on_the_page_exist(page: Path):
+    assert unknown_commands(page) == []
+
+
+def imported(page: Path) -> Iterator[tuple[str, str]]:
+    """(module, name) of everything of ours that the Python of a page imports."""
+    for block in blocks(page):
+        if block.language == "python":
+            for node in ast.walk(ast.parse(block.text)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("certify", "diacritic"):
+                    yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def defined(place: str) -> str:
+    """The full name of a module, or of what is in one, where it is defined, whoever hands it on."""
+    found = resolve_name(place)
+    return f"{found.__module__}.{found.__qualname__}" if isinstance(found, FunctionType | type) else place
+
+
+def test_what_the_pages_import_is_in_the_reference():
+    named = [name for page in REFERENCE for name in re.findall(r"^::: ([\w.]+)$", page.read_text("utf-8"), re.M)]
+    listed = {defined(name) for name in named}
+    used = {defined(f"{module}.{name}") for page in PAGES for module, name in imported(page)}
+    assert len(used) > 30
+    assert [name for name in sorted(used) if not {name, name.rpartition(".")[0]} & listed] == []
+    assert [name for name in named if not resolve_name(name).__doc__] == []
+
+
 @each_page
 def test_links_on_the_page_lead_somewhere(page: Path):
     assert dead_links(page) == []
@@ -138,6 +230,16 @@ def test_titled_blocks_are_saved_and_promised_failures_accepted(tmp_path: Path):
     page.write_text(text, encoding="utf-8")
     run_page(page, tmp_path)
     assert (tmp_path / "saved.json").read_text(encoding="utf-8") == "{}\n"
+
+
+def test_unknown_commands_are_found(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "there: `diacritic train gap gap1=1`, `python -m certify`; not: `diacritic fly`, `python -m certify.fly`\n"
+        "```sh\ndiacritic train gap --seeds 2  # fine\ndiacritic train gap --wings 2\n```\n",
+        encoding="utf-8",
+    )
+    assert unknown_commands(page) == ["diacritic train gap --wings 2", "diacritic fly", "python -m certify.fly"]
 
 
 def test_dead_links_are_found(tmp_path: Path):

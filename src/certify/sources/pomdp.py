@@ -123,7 +123,7 @@ class Pomdp(Problem):
 
     @cached_property
     def expected_rewards(self) -> tuple[tuple[Fraction, ...], ...]:
-        """[a][s] → E[R | s, a], costs counted as negative rewards."""
+        """E[R | s, a], indexed by action and then state; costs count as negative rewards."""
         sign = -1 if self.costs else 1
         return tuple(
             tuple(

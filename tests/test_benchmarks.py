@@ -1,0 +1,22 @@
+"""What the pages say of speed is what the kept output of the benchmark says."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_costs_of_training_are_those_that_were_measured():
+    found = json.loads((ROOT / "results" / "benchmarks" / "training-cuda.json").read_text())
+    page = (ROOT / "docs" / "training.md").read_text()
+    assert f"| one seed, literal loop | {found['literal_loop_s_per_run']:.0f} |" in page
+    assert f"| one seed, captured | {found['carousel_1']['s_per_run']:.2f} |" in page
+    for seeds in (8, 32, 64):
+        assert f"| {seeds} seeds together | {found[f'carousel_{seeds}']['s_per_run']:.2f} |" in page
+    assert f"| 32 seeds, full gradient | {found['full_gradient_32']['s_per_run']:.2f} |" in page
+    assert f"comes after {found['carousel_32']['first_update_s']:.1f} s" in page
+    agreement = found["to_sufficiency"]["agreement"]
+    assert agreement["beyond_1e-5"] == 0
+    assert f"No code of {agreement['steps']:,} is farther" in page
+    errors = [f"{found[f'gradient_error_{kind}']:.1e}" for kind in ("float32", "bfloat16")]
+    assert all(error in page for error in errors)

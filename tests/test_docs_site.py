@@ -1,0 +1,94 @@
+"""The documentation as built, in a browser: it builds strictly, every picture is there, nothing is fetched from
+elsewhere, nothing complains, light and dark, and axe-core finds no serious fault."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[1]
+VISITED = ("", "tour/", "faq/", "theory/", "franka/", "api/tasks/", "results/")
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+GRAVE = ("serious", "critical")
+MISSING = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"
+SPRAWLING = "document.documentElement.scrollWidth > window.innerWidth"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the built pages are served, on this machine alone."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def opened(playwright: Playwright, **options: Any) -> Page:
+    return playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"]).new_page(**options)
+
+
+def seen_on(page: Page) -> list[str]:
+    """Pictures that did not load, and serious faults of what we wrote; the frame around it is the theme's."""
+    for image in page.locator("article img").all():
+        image.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    found = Axe().run(page, context="article").response["violations"]
+    return [
+        *page.evaluate(MISSING),
+        *(f"{fault['help']}: {fault['nodes'][0]['target']}" for fault in found if fault["impact"] in GRAVE),
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_open_without_fault(site: str, scheme: str):
+    with sync_playwright() as playwright:
+        page = opened(playwright, viewport=WIDE, color_scheme=scheme)
+        faults: list[str] = []
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request", lambda sent: None if sent.url.startswith((site, "data:", "blob:")) else faults.append(sent.url)
+        )
+        for name in VISITED:
+            page.goto(site + name)
+            faults += [f"{name}: {fault}" for fault in seen_on(page)]
+        assert faults == []
+
+
+def test_pages_fit_a_phone_and_search_finds(site: str):
+    with sync_playwright() as playwright:
+        page = opened(playwright, viewport={"width": 390, "height": 844})
+        for name in VISITED:
+            page.goto(site + name)
+            assert not page.evaluate(SPRAWLING), name
+        page.set_viewport_size(WIDE)
+        page.goto(site)
+        page.get_by_placeholder("Search").fill("anticipatory")
+        page.wait_for_selector(".md-search-result__link[href*='theory']")
+
+
+def test_a_faulty_page_is_noticed(site: str):
+    with sync_playwright() as playwright:
+        page = opened(playwright, viewport=WIDE)
+        page.goto(site)
+        page.evaluate("document.querySelector('article').insertAdjacentHTML('beforeend', '<img src=none.png>')")
+        faults = seen_on(page)
+        assert any(fault.endswith("none.png") for fault in faults)
+        assert any("alternative text" in fault for fault in faults)
