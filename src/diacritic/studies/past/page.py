@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from certify.errors import ModelError
 from diacritic.demos.storage import write_text
 from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.past.barrier_page import between
 
 KINDS = ("development", "held-out", "afterwards")
 
@@ -64,12 +64,7 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetti
 def filled(text: str, results: Path) -> str:
     """The page with the tables of the ledgers between its marks."""
     for study, table in TABLES.items():
-        begin, end = f"<!-- {study} -->", f"<!-- end of {study} -->"
-        head, found, rest = text.partition(begin)
-        _, ended, tail = rest.partition(end)
-        if not found or not ended:
-            raise ModelError(study, f"the page has no marks {begin} and {end}")
-        text = f"{head}{begin}\n{table(read_ledger(results / f'{study}.jsonl'))}\n{end}{tail}"
+        text = between(text, study, table(read_ledger(results / f"{study}.jsonl")))
     return text
 
 
