@@ -18,8 +18,10 @@ from diacritic.commands.select_k import SelectK
 from diacritic.commands.study import Study
 from diacritic.commands.train import Train
 from diacritic.commands.video import Video
+from diacritic.demo import Demo
 
 COMMANDS = {
+    "demo": Demo,
     "record": Record,
     "probe": Probe,
     "train": Train,

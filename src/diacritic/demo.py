@@ -1,12 +1,17 @@
-"""``make demo``: certify the toy zoo, print what each step requires, and draw the staircase of the gap toy."""
+"""``make demo``: from the question to the page, with the commands that a user would type.
+
+Certify the zoo, train a small cohort and judge it, teach a certified carrier and keep its machine with a proof, record
+a robot task and certify what was recorded, catch a leak, and put all of it on one page.
+"""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from certify import Answer, certify
+from certify import Answer, Model, certify
 from certify.plot import staircase
 from certify.progress import track
 from certify.zoo import build, instances
@@ -14,11 +19,63 @@ from certify.zoo import build, instances
 _MOST_STEPS = 13
 
 
-def main(folder: Path = Path("out")) -> int:
-    """Certify every instance of the zoo with its default parameters."""
-    console = Console(width=None if sys.stdout.isatty() else 150)
+@dataclass(frozen=True)
+class Demo:
+    """The whole way in a few minutes: requirement, training, verdict, machine with a proof, recording, leak, page."""
+
+    out: Path = Path("out") / "demo"
+    """Where everything is written."""
+    seeds: int = 4
+    """Seeds that train at once."""
+    steps: int = 600
+    """Updates of the small cohort."""
+    episodes: int = 128
+    """Recorded demonstrations of the robot task."""
+
+    def run(self) -> int:
+        self.out.mkdir(parents=True, exist_ok=True)
+        console = Console(width=None if sys.stdout.isatty() else 150)
+        console.rule("1 How many bits must a policy carry at each step?")
+        _zoo(console, self.out / "staircase.png")
+        runs, taught, machine = self.out / "runs", self.out / "taught", self.out / "machine.json"
+        toy = ["gap", "gap1=1", "gap2=2"]
+        console.rule("2 Can a compact policy learn them? Does it carry them, and nothing else?")
+        self._type(console, "train", *toy, "--seeds", self.seeds, "--steps", self.steps, "--out", runs)
+        self._type(console, "measure", runs)
+        console.rule("3 A memory with a proof")
+        chain = ["memory-chain", "bits=2", "delay=30"]
+        self._type(console, "train", *chain, "--learner", "certified", "--seeds", 1, "--out", taught)
+        self._type(console, "export", next(taught.glob("*/run.json")).parent, "-o", machine)
+        console.rule("4 The same questions of a robot arm")
+        plain, leaked = self.out / "two-cues", self.out / "two-cues-leaked"
+        recorded = ["--episodes", self.episodes, "--no-checks"]
+        self._type(console, "record", "two-cues", *recorded, "--model", "--out", plain)
+        answer = certify(Model.load(str(plain) + ".model.json"))
+        console.print("required bits, step by step: " + " ".join(_bits(step.upper) for step in answer.steps))
+        self._type(console, "record", "two-cues", "leak=8", *recorded, "--out", leaked)
+        self._type(console, "probe", leaked, expected=1)
+        console.rule("5 All of it on one page")
+        page = self.out / "report.html"
+        self._type(console, "report", " ".join(toy), runs, leaked, "-o", page)
+        console.print(f"Open {page} in a browser.")
+        return 0
+
+    def _type(self, console: Console, *words: object, expected: int = 0) -> None:
+        """Run one command as if it had been typed."""
+        from diacritic.cli import main
+
+        arguments = [str(word) for word in words]
+        shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
+        console.print(f"$ diacritic {shown}", style="bold", soft_wrap=True)
+        status = main(arguments)
+        if status != expected:
+            raise SystemExit(status or 1)
+
+
+def _zoo(console: Console, picture: Path) -> None:
+    """Every instance of the zoo with its default parameters, and the staircase of one."""
     answers = [certify(build(item.name)) for item in track(instances(), "certifying the zoo")]
-    table = Table(title="How many bits must a policy carry at each step?", title_justify="left", box=None)
+    table = Table(box=None)
     for head in ("task", "required bits, step by step", "history", "codes", "A2", "A4", "trans.", "certified"):
         table.add_column(
             head, no_wrap=True, justify="left" if head in ("task", "required bits, step by step") else "right"
@@ -26,12 +83,8 @@ def main(folder: Path = Path("out")) -> int:
     for answer in answers:
         table.add_row(*_row(answer))
     console.print(table)
-    folder.mkdir(exist_ok=True)
-    picture = folder / "staircase.png"
     staircase(next(answer for answer in answers if answer.name == "gap"), picture)
     console.print(f"The staircase of the gap toy: {picture}")
-    console.print("Next: python -m certify gap --gap2 6 --machine machine.svg, or your own MODEL.json")
-    return 0
 
 
 def _row(answer: Answer) -> list[str]:
@@ -54,4 +107,4 @@ def _bits(value: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Demo().run())
