@@ -137,6 +137,7 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
     windows = {name: list(steps) for name, steps in verdict.profile.windows.items()}
     rate, required = (np.array(values, float) for values in (verdict.profile.rate, verdict.profile.required))
     packages = {"torch": torch.__version__.split("+")[0], "numpy": np.__version__}
+    least = controls["gate"].data
     return {
         "study": STUDY,
         "cell": cell,
@@ -151,7 +152,8 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
         "gate": task_gate(run.task).name if run.architecture.sole_carrier else "behavioural",
         "sufficient": verdict.sufficient.answer == "yes",
         "diverged": manifest["diverged"],
-        "scores": controls["gate"].data,
+        "scores": {name: {"S_Gamma": least[name], "S_G": None} for name in windows},
+        "decision_scores": {name: score for name, score in least.items() if name not in windows},
         "rate": {name: rate[steps].mean() for name, steps in windows.items()},
         "requirement": {name: required[steps].mean() for name, steps in windows.items()},
         "success": controls["closed loop"].data,
