@@ -1,10 +1,14 @@
 """A picture of a comparison: sufficient seeds, ours and the paper's, with their intervals."""
 
 import io
+from typing import TYPE_CHECKING, Any
 
 from certify.sources._need import need
 from diacritic.studies.compare import Comparison
 from diacritic.studies.verdicts import Count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OURS, PAPER = "#0072b2", "#d55e00"  # blue and vermilion are told apart by every kind of sight
 _MOST = 60  # lines in one picture
@@ -38,8 +42,8 @@ def chart(comparison: Comparison) -> str | None:
     return text.getvalue()
 
 
-def _mark(axes: object, count: Count, y: float, colour: str, marker: str, label: str | None) -> None:
+def _mark(axes: "Axes", count: Count, y: float, colour: str, marker: str, label: str | None) -> None:
     share, (low, high) = count.passed / count.of, count.interval
     spread = [[max(0.0, share - low)], [max(0.0, high - share)]]
-    style = {"fmt": marker, "color": colour, "markersize": 4, "capsize": 2, "linewidth": 1}
-    getattr(axes, "errorbar")(share, y, xerr=spread, label=label, **style)  # noqa: B009
+    style: dict[str, Any] = {"fmt": marker, "color": colour, "markersize": 4, "capsize": 2, "linewidth": 1}
+    axes.errorbar(share, y, xerr=spread, label=label, **style)
