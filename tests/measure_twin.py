@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,9 @@ def literal_shares(policy: MachinePolicy, episodes: Episodes, t: int, s: int) ->
     return total
 
 
-def store_run(folder: Path, demos: Demos, learned: int, swapped: bool = False) -> Path:
+def store_run(
+    folder: Path, demos: Demos, learned: int, swapped: bool = False, changes: Mapping[str, object] | None = None
+) -> Path:
     """The hand-made carrier of `two-cues` as a run that learned from the first episodes of a recording."""
     task, scale = short_task(), odd_scale()
     weights, architecture = expert_carrier(task, scale, swapped)
@@ -171,5 +174,5 @@ def store_run(folder: Path, demos: Demos, learned: int, swapped: bool = False) -
         "N": learned,
         "demos_sha256": demos.digest,
     }
-    (folder / "run.json").write_text(json.dumps(manifest))
+    (folder / "run.json").write_text(json.dumps(manifest | dict(changes or {})))
     return folder

@@ -1,5 +1,6 @@
 """The command line: `diacritic train TASK …` and its sisters, each a frozen dataclass whose fields are the options."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -46,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModelError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of a pipe left early
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
         return 130

@@ -25,7 +25,6 @@ from diacritic.rollout.policies import Floats, Ints, Policies
 from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka import expert, scene
 from diacritic.tasks.franka.observation import SLICES
-from diacritic.tasks.franka.pixels import Cameras
 from diacritic.tasks.franka.task import Task, draw_latents
 from diacritic.training.recorded import Scale
 
@@ -58,12 +57,7 @@ def attribute_franka(
         core = SharedEpisodes(task, VARIANTS, episodes, seed, threads)
         hidden = draw_latents(task, episodes, np.random.default_rng(seed))
         player.classes = task.choices(hidden)[name]
-        cameras = Cameras(core) if player.pixels else None
-        try:
-            moments = list(Loop(core, player, hidden, binner, cameras=cameras))
-        finally:
-            if cameras is not None:
-                cameras.close()
+        moments = Loop(core, player, hidden, binner).play()
         chosen = decisions(core, moments)[name].reshape(VARIANTS, episodes)
         trials.append(_judged(name, at, decision, chosen, player.partner))
     return Attribution(tuple(trials))

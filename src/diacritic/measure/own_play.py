@@ -11,7 +11,6 @@ from diacritic.rollout.franka import Loop
 from diacritic.rollout.policies import Player
 from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka.observation import SLICES
-from diacritic.tasks.franka.pixels import Cameras
 from diacritic.tasks.franka.task import Latents, Task, draw_latents
 
 Floats = NDArray[np.floating[Any]]
@@ -42,12 +41,7 @@ def own_play(
     """Play; hidden values are stratified, and the seed decides everything."""
     core = SharedEpisodes(task, player.runs, episodes, seed, threads)
     hidden = draw_latents(task, episodes, np.random.default_rng(seed))
-    cameras = Cameras(core) if player.pixels else None
-    try:
-        moments = list(Loop(core, player, hidden, binner, cameras=cameras))
-    finally:
-        if cameras is not None:
-            cameras.close()
+    moments = Loop(core, player, hidden, binner).play()
     symbols = [moment.symbols for moment in moments if moment.symbols is not None]
     return OwnPlay(
         np.stack([moment.seen for moment in moments], 1),

@@ -114,8 +114,10 @@ def read_run(folder: Path) -> tuple[Run, list[ModelError]]:
         if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise ModelError(str(path), f"does not match the run's manifest; {REMEDY}")
     problems: list[ModelError] = []
-    verdict = _beside(folder / VERDICT_FILE, VERDICT, "measure the run again", problems)
-    rollout = _beside(folder / "rollout.json", ROLLOUT, "roll the run out again", problems)
+    verdict = _beside(
+        folder / VERDICT_FILE, VERDICT, ("sufficient", "steps", "controls"), "measure the run again", problems
+    )
+    rollout = _beside(folder / "rollout.json", ROLLOUT, ("by_episode",), "roll the run out again", problems)
     return Run(folder, manifest, verdict, rollout), problems
 
 
@@ -128,11 +130,17 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise ModelError(str(path), f"is no npz of plain arrays ({problem})") from None
 
 
-def _beside(path: Path, expected: str, remedy: str, problems: list[ModelError]) -> Document | None:
+def _beside(
+    path: Path, expected: str, keys: tuple[str, ...], remedy: str, problems: list[ModelError]
+) -> Document | None:
     if not path.exists():
         return None
     try:
-        return read_json(path, expected, remedy)
+        document = read_json(path, expected, remedy)
+        lacking = [key for key in keys if key not in document]
+        if lacking:
+            raise ModelError(str(path), f"lacks {', '.join(lacking)}; {remedy}")
+        return document
     except ModelError as problem:
         problems.append(problem)
         return None

@@ -50,6 +50,15 @@ class Loop:
     simulated: float = field(default=0.0, init=False)
     """Seconds spent in the simulator."""
 
+    def play(self) -> list[Moment]:
+        """Every step, with cameras where the player looks at pictures."""
+        self.cameras = Cameras(self.core) if self.player.pixels else None
+        try:
+            return list(self)
+        finally:
+            if self.cameras is not None:
+                self.cameras.close()
+
     def __iter__(self) -> Iterator[Moment]:
         core, rows = self.core, (self.core.policies, self.core.episodes)
         reader = None if self.binner is None else OnlineReader(self.binner)
@@ -168,15 +177,10 @@ def play(
     """Any player in closed loop; the same seed gives the same numbers for any number of simulation threads."""
     core = SharedEpisodes(task, player.runs, episodes, seed, threads)
     hidden = draw_latents(task, episodes, np.random.default_rng(seed)) if latents is None else dict(latents)
-    cameras = Cameras(core) if player.pixels else None
-    loop = Loop(core, player, hidden, binner, takeover, cameras)
+    loop = Loop(core, player, hidden, binner, takeover)
     begun = time.perf_counter()
-    try:
-        with _one_thread():
-            moments = list(loop)
-    finally:
-        if cameras is not None:
-            cameras.close()
+    with _one_thread():
+        moments = loop.play()
     seconds = time.perf_counter() - begun
     outcome = {name: values.reshape(player.runs, episodes) for name, values in core.outcome().items()}
     executed, expert = (np.stack([getattr(m, name) for m in moments], 1) for name in ("executed", "expert"))

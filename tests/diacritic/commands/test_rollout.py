@@ -1,44 +1,22 @@
 """Runs from disk in closed loop: a folder that holds the expert's copy succeeds, in table, JSON and arrays."""
 
-import hashlib
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from expert_carrier import code_of, expert_carrier, odd_scale, short_task
-from safetensors.torch import save_file
+from expert_carrier import code_of, short_task
+from measure_twin import store_run
 
 from diacritic.cli import main
-from diacritic.demos.binner import Binner
 from diacritic.demos.storage import load
 from diacritic.rollout.stored import find_runs, groups
 
 
 def store(folder: Path, recording: Path, swapped: bool = False, changes: dict[str, object] | None = None) -> Path:
     """The hand-made carrier as a run on disk."""
-    task, scale = short_task(), odd_scale()
-    weights, architecture = expert_carrier(task, scale, swapped)
-    folder.mkdir(parents=True)
-    save_file({**weights, **scale.tensors()}, folder / "weights.safetensors")
-    np.savez(folder / "codes.npz", codes=np.zeros((1, 1), np.uint16))
-    demos = load(recording)
-    Binner.fit(demos.convention, demos.observations, demos.latents).save(folder / "binner.json")
-    names = ("weights.safetensors", "codes.npz", "binner.json")
-    manifest = {
-        "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
-        "architecture": asdict(architecture),
-        "shape": {"observation": 27, "action": 4},
-        "learner": "by hand",
-        "run": {"seed": int(swapped)},
-        "task": task.name,
-        "parameters": task.parameters,
-        "task_version": task.version,
-    }
-    (folder / "run.json").write_text(json.dumps(manifest | (changes or {})))
-    return folder
+    return store_run(folder, load(recording), 0, swapped, changes)
 
 
 @pytest.fixture
