@@ -201,7 +201,8 @@ def kernels(cohort: Cohort) -> Results:
 
     parameters = {name: value.detach() for name, value in cohort.parameters.items()}
     shown = parallel.tokens(cohort.data)
-    inputs, found = (parameters, shown.observation, shown.previous), Results()
+    rows = torch.arange(len(shown.observation), dtype=torch.int32, device="cuda").expand(len(cohort.plan.runs), -1)
+    inputs, found = (parameters, shown.observation, shown.previous, rows), Results()
 
     def timed(name: str, work: Callable[[], Tensor]) -> None:
         try:
@@ -300,11 +301,11 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     for runs in sizes:
         if runs != 32:
             save(f"carousel_{runs}", lambda runs=runs: speed(data, runs))
+    full, low = replace(PRESETS["carousel"], gradient="full"), plan_of(2, low=torch.bfloat16)
+    save("full_gradient_32", lambda: speed(data, 32, 100, preset=full))
     forget()
-    save("gradient_error_float32", lambda: gradient_error(plan_of(2), data, "cuda"))
-    save("gradient_error_bfloat16", lambda: gradient_error(plan_of(2, low=torch.bfloat16), data, "cuda"))
-    full = replace(PRESETS["carousel"], gradient="full")
-    save("full_gradient_32", lambda: speed(data, 32, 20, preset=full))
+    for name, plan in (("float32", plan_of(2)), ("bfloat16", low), ("bfloat16_full", replace(low, preset=full))):
+        save(f"gradient_error_{name}", lambda plan=plan: gradient_error(plan, data, "cuda"))
     forget()
     save("to_sufficiency", lambda: to_sufficiency(data, cue, 32))
     forget()

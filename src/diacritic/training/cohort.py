@@ -118,6 +118,7 @@ class Cohort:
         self._inputs = parallel.tokens(self.data)
         self._tables = tables.prepare(self.data) if self.engine == "tables" else None
         self._cumulative = self.data.weight.cumsum(0)
+        self._places = self._computed()
         self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
         self._graph: torch.cuda.CUDAGraph | None = None
         self.step = 0  # as the clock's, but known without asking the device
@@ -143,17 +144,30 @@ class Cohort:
         counts = torch.zeros(runs, self.data.episodes, dtype=self.plan.precision, device=self.device)
         return counts.scatter_add(1, drawn.clamp(max=self.data.episodes - 1), ones) / batch
 
+    def _computed(self) -> int | None:
+        """How many episodes an update computes, where the kernels leave out some that it does not draw."""
+        fast = self.engine in ("parallel", "unrolled") and self.plan.low is not None
+        if not fast or not parallel.fusible(self.parameters, self.plan.carrier, self._inputs):
+            return None
+        from diacritic.training.kernels.drawn import places
+
+        return places(self.plan.batch, self.data.episodes, self.plan.learner.terms)
+
     def trace(self, episode_weight: Tensor | None = None) -> Trace:
-        """One pass over the episodes with the engine of the plan."""
+        """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
         weight = self.data.weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
-        plan, carrier, shown = self.plan, self.plan.carrier, self._inputs
+        plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, None
+        if episode_weight is not None and self._places is not None:
+            from diacritic.training.kernels.drawn import choose as choose_drawn
+
+            drawn, weight = choose_drawn(weight, self._places)
         if self.engine == "tables" and self._tables is not None:
             return tables.trace(self.parameters, carrier, self.data, self._tables, weight)
         if self.engine == "parallel":
-            code = parallel.codes(self.parameters, carrier, self.data, shown)
-            return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low)
+            code = parallel.codes(self.parameters, carrier, self.data, shown, drawn)
+            return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low, drawn)
         if self.engine == "unrolled":
-            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low)
+            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low, drawn)
         if carrier.memory == "gru":
             return controls.recurrent(self.parameters, self.data, weight)
         if carrier.memory == "history":

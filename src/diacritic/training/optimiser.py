@@ -11,7 +11,7 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 class Adam:
     """Adam on one flat row a run; `parameters` are views of the rows, by name.
 
-    On the CPU PyTorch's fused kernel updates row by row; on CUDA a few elementwise passes update all rows at once.
+    On the CPU PyTorch's fused kernel updates row by row; on CUDA one kernel updates all rows at once.
     A run whose gradient (or rate) is not finite is frozen at its last finite values and marked in `diverged`; it harms
     no other.
     Nothing leaves the device, so that a step can be captured in a CUDA graph.
@@ -65,24 +65,39 @@ class Adam:
         norm = self.gradient.norm(dim=1)
         self.diverged |= ~norm.isfinite()
         factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
-        # On the CPU asking costs less than two passes that change nothing.
-        if self.flat.is_cuda or bool(((factor != 1) | self.diverged).any()):
-            self.gradient.mul_(factor.unsqueeze(1)).masked_fill_(self.diverged.unsqueeze(1), 0.0)
         self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
+        if self.flat.is_cuda and self._fused is None:
+            self._in_one_pass(factor)
+            return
+        # Asking costs less than two passes that change nothing.
+        if bool(((factor != 1) | self.diverged).any()):
+            self.gradient.mul_(factor.unsqueeze(1)).masked_fill_(self.diverged.unsqueeze(1), 0.0)
         if self._fused is not None:
             self._fused.step()
         else:
             self._all_rows()
 
+    def _in_one_pass(self, factor: Tensor) -> None:
+        from diacritic.training.kernels.adam import descend_cuda
+
+        rate, floor = self._corrected()
+        buffers = self.flat, self.gradient, self.mean, self.square
+        descend_cuda(buffers, factor, self.diverged, rate, floor, BETAS)
+
     def _all_rows(self) -> None:
         first, second = BETAS
-        self.count += 1
+        rate, floor = self._corrected()
         self.mean.lerp_(self.gradient, 1 - first)
         self.square.mul_(second).addcmul_(self.gradient, self.gradient, value=1 - second)
+        self.flat.addcdiv_(self.mean * -rate.unsqueeze(1), self.square.sqrt().add_(floor.unsqueeze(1)))
+
+    def _corrected(self) -> tuple[Tensor, Tensor]:
+        """Rate and ε of the next step, [S] each, corrected for the bias of mean and square."""
+        first, second = BETAS
+        self.count += 1
         unbias = (1 - second ** self.count.double()).sqrt()
-        rate = (self._rate * unbias / (1 - first ** self.count.double())).to(self.flat.dtype)
-        floor = (EPSILON * unbias).to(self.flat.dtype).unsqueeze(1)
-        self.flat.addcdiv_(self.mean * -rate.unsqueeze(1), self.square.sqrt().add_(floor))
+        rate = self._rate * unbias / (1 - first ** self.count.double())
+        return rate.to(self.flat.dtype), (EPSILON * unbias).to(self.flat.dtype)
 
     @torch.no_grad()
     def replace(self, name: str, value: Tensor, changed: Tensor) -> None:

@@ -35,9 +35,11 @@ def tokens(data: Data) -> Inputs:
 
 
 @torch.no_grad()
-def codes(parameters: Parameters, architecture: Architecture, data: Data, shown: Inputs) -> Tensor:
-    """Hard codes of every step [S, T, N], in the parameters' own precision."""
-    driven = _drive(parameters, shown).unflatten(1, (data.horizon, data.episodes))
+def codes(
+    parameters: Parameters, architecture: Architecture, data: Data, shown: Inputs, drawn: Tensor | None = None
+) -> Tensor:
+    """Hard codes of every step [S, T, N], in the parameters' own precision; of all episodes, or of `drawn` [S, N]."""
+    driven = _drive(parameters, data, shown, drawn).unflatten(1, (data.horizon, -1))
     return scan_codes(parameters, driven, architecture.bound, architecture.persistent)
 
 
@@ -49,21 +51,23 @@ def trace(
     shown: Inputs,
     code: Tensor,
     precision: torch.dtype | None = None,
+    drawn: Tensor | None = None,
 ) -> Trace:
-    """Every step at once on given codes; `precision` is that of all products (bf16 on CUDA, say)."""
-    flat, rows = code.flatten(1), Rows(data.horizon, data.episodes)
+    """Every step at once on given codes; `precision` is that of all products (bf16 on CUDA, say).
+
+    `drawn` [S, N] says which episodes a run sees; codes and weights are then those of its own.
+    """
+    heads = fused_heads(parameters, architecture, data, shown, code, precision, drawn)
+    if heads is not None:
+        return fused_trace(parameters, data, episode_weight, heads, drawn)
+    shown = seen(data, shown, drawn)
+    flat, rows = code.flatten(1), Rows(data.horizon, code.shape[2], drawn=drawn)
     low = parameters if precision is None else _Lowered(parameters, precision)
-    none = torch.full_like(code[:, :1], architecture.codes)
-    before = torch.cat([none, code[:, :-1]], 1) if architecture.persistent else none.expand_as(code)
-    heads = None if precision is None else _heads(parameters, architecture, shown, before, code, precision)
-    if heads is None:
-        features = observe(low, shown)
-        side = side_information(low, shown, features)
-        driven = drive(low, "residual", side, shown.previous)
-        proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before.flatten(1), flat, rows)
-    else:
-        features = side = heads.features
-        proposal, embedding = heads.proposal, heads.embedding
+    features = observe(low, shown)
+    side = side_information(low, shown, features)
+    driven = drive(low, "residual", side, shown.previous)
+    before = _before(architecture, code)
+    proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before, flat, rows)
     return Trace(
         low,
         parameters["codebook"],
@@ -75,8 +79,31 @@ def trace(
         (episode_weight / data.horizon).repeat(1, data.horizon),
         episode_weight,
         rows,
-        heads=heads,
     )
+
+
+def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:
+    """The inputs of every row: the same for all runs, or those of the episodes drawn in each, [S, R, ·]."""
+    if drawn is None:
+        return shown
+    row = _origins(data, drawn, len(drawn))
+    symbol, frame = (None if values is None else values[row] for values in (shown.symbol, shown.frame))
+    return Inputs(shown.observation[row], shown.previous[row], symbol, frame)
+
+
+def _origins(data: Data, drawn: Tensor | None, runs: int) -> Tensor:
+    """The row t·N + n of the data that each row is, [S, R] in int32; without a drawing, the same for all runs."""
+    T, N = data.horizon, data.episodes
+    made = {"dtype": torch.int32, "device": data.target.device}
+    if drawn is None:
+        return torch.arange(T * N, **made).expand(runs, -1)
+    return (torch.arange(0, T * N, N, **made).view(1, -1, 1) + drawn.int().unsqueeze(1)).flatten(1)
+
+
+def _before(architecture: Architecture, code: Tensor) -> Tensor:
+    """The codes that each row starts from, [S, R], from those of every step [S, T, N]."""
+    none = torch.full_like(code[:, :1], architecture.codes)
+    return (torch.cat([none, code[:, :-1]], 1) if architecture.persistent else none.expand_as(code)).flatten(1)
 
 
 def _state(
@@ -123,17 +150,51 @@ class _Lowered(Mapping[str, Tensor]):
         return len(self.parameters)
 
 
-def _heads(
-    parameters: Parameters, architecture: Architecture, shown: Inputs, before: Tensor, code: Tensor, low: torch.dtype
+def fused_heads(
+    parameters: Parameters,
+    architecture: Architecture,
+    data: Data,
+    shown: Inputs,
+    code: Tensor,
+    precision: torch.dtype | None,
+    drawn: Tensor | None,
+    full: bool = False,
 ) -> Heads | None:
-    """Encoder, state and heads through the fused kernels, on CUDA where they fit; codes before and after: [S, T, N]."""
-    if not on_gpu(shown) or architecture.bound != "none" or not architecture.persistent:
+    """Encoder, state and heads on codes [S, T, N] through the fused kernels, on CUDA where they fit."""
+    if precision is None or not fusible(parameters, architecture, shown):
         return None
     from diacritic.training.kernels import fused
 
-    if not fused.fits(parameters, shown):
-        return None
-    return fused.heads(parameters, shown, before.flatten(1), code.flatten(1), code.shape[1], low)
+    given = shown, _origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
+    return fused.heads(parameters, *given, data.horizon, precision, full)
+
+
+def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -> bool:
+    """Whether the fused kernels compute this carrier."""
+    if not on_gpu(shown) or architecture.bound != "none" or not architecture.persistent:
+        return False
+    from diacritic.training.kernels import fused
+
+    return fused.fits(parameters, shown)
+
+
+def fused_trace(
+    parameters: Parameters, data: Data, episode_weight: Tensor, heads: Heads, drawn: Tensor | None
+) -> Trace:
+    """What the kernels found, for the objectives."""
+    return Trace(
+        _Lowered(parameters, heads.features.dtype),
+        parameters["codebook"],
+        heads.features,
+        heads.features,
+        heads.proposal,
+        heads.embedding,
+        heads.code,
+        (episode_weight / data.horizon).repeat(1, data.horizon),
+        episode_weight,
+        Rows(data.horizon, episode_weight.shape[1], drawn=drawn),
+        heads=heads,
+    )
 
 
 def on_gpu(shown: Inputs) -> bool:
@@ -141,13 +202,15 @@ def on_gpu(shown: Inputs) -> bool:
     return shown.observation.is_cuda
 
 
-def _drive(parameters: Parameters, shown: Inputs) -> Tensor:
+def _drive(parameters: Parameters, data: Data, shown: Inputs, drawn: Tensor | None) -> Tensor:
     """The driven part of f's first layer; on CUDA in one kernel, where it fits."""
     plain = shown.frame is None and "symbol.weight" not in parameters
     if on_gpu(shown) and plain:
         from diacritic.training.kernels import drive as kernel
 
         if kernel.fits(parameters, shown.observation, shown.previous):
-            return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous)
+            origins = _origins(data, drawn, len(parameters["codebook"]))
+            return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous, origins)
+    shown = seen(data, shown, drawn)
     features = observe(parameters, shown)
     return drive(parameters, "residual", side_information(parameters, shown, features), shown.previous)

@@ -27,6 +27,7 @@ class Rows:
     episodes: int
     observation: Tensor | None = None  # [runs, rows]
     token: Tensor | None = None  # [runs, T, N]
+    drawn: Tensor | None = None  # which N of the data's episodes a run sees, [runs, N]; none: all of them
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,6 @@ class Trace:
 
     def part(self, name: str, detached: bool = False) -> Tensor:
         """The observation part of a head's first layer, per row; detached, it teaches the head and not the encoder."""
-        if self.heads is not None and name in self.heads.parts and not detached:
-            return self.heads.parts[name]
         features = self.features.detach() if detached else self.features
         return self.spread(linear(self.parameters, f"{name}.observation", features))
 
@@ -67,6 +66,15 @@ class Trace:
         code = self.embedding.detach() if detached else self.embedding
         return read(self.parameters, name, self.part(name, detached), code)
 
+    def own(self, values: Tensor) -> Tensor:
+        """Values of all episodes of the data, [runs or 1, T, ·, …], as values of those that each run sees."""
+        if self.rows.drawn is None:
+            return values
+        trailing = (1,) * (values.dim() - 3)
+        index = self.rows.drawn.view(len(self.rows.drawn), 1, -1, *trailing)
+        spread = values.expand(len(index), *values.shape[1:])
+        return spread.gather(2, index.expand(-1, values.shape[1], -1, *values.shape[3:]))
+
     def mean(self, values: Tensor) -> Tensor:
         """The weighted mean of a value per row: one number a run."""
         return (values * self.weight).sum(1)
@@ -75,7 +83,7 @@ class Trace:
         """Weighted sums over the steps of each row of values [T, N, ·]: [runs, rows, ·]."""
         size = values.shape[-1]
         if self.rows.token is None:
-            return values.reshape(1, -1, size) * self.weight.unsqueeze(-1)
+            return self.own(values.unsqueeze(0)).flatten(1, 2) * self.weight.unsqueeze(-1)
         weighted = values.unsqueeze(0) * (self.episode_weight / self.rows.horizon)[:, None, :, None]
         index = self.rows.token.flatten(1).unsqueeze(-1).expand(-1, -1, size)
         return values.new_zeros(*self.weight.shape, size).scatter_add(1, index, weighted.flatten(1, 2))

@@ -1,5 +1,7 @@
 """Rows and steps of a trace are two views of the same thing."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from carrier_twin import TINY, gradients, lively, symbols
@@ -8,7 +10,7 @@ from torch import Tensor
 from diacritic.carrier import cell
 from diacritic.training import reference, tables
 from diacritic.training.objectives.imitation import Imitation
-from diacritic.training.trace import Trace, row_weights
+from diacritic.training.trace import Rows, Trace, row_weights
 
 DATA = symbols(5, 7, observations=2, actions=2)
 
@@ -22,6 +24,17 @@ def _traces() -> tuple[dict[str, Tensor], list[Trace]]:
         reference.trace(parameters, TINY, DATA, weight, "carousel"),
         tables.trace(parameters, TINY, DATA, table, weight),
     ]
+
+
+def test_runs_see_their_own_episodes() -> None:
+    trace = _traces()[1][0]
+    drawn = torch.tensor([[6, 2, 0], [1, 1, 5]])
+    some = replace(trace, rows=Rows(5, 3, drawn=drawn))
+    for values in (torch.rand(1, 5, 7), torch.rand(2, 5, 7), torch.rand(1, 5, 7, 4)):
+        found = some.own(values)
+        for s in range(2):
+            assert torch.equal(found[s], values[s % len(values)][:, drawn[s]])
+        assert trace.own(values) is values
 
 
 def test_means_over_rows_are_means_over_steps() -> None:

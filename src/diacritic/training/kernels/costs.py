@@ -33,7 +33,6 @@ def _quantise(
     code,
     weight,
     into,
-    into_codes,
     rows,
     K: tl.constexpr,
     CODES: tl.constexpr,
@@ -53,9 +52,9 @@ def _quantise(
         total += tl.sum(gap * gap, 1) * share
         chosen = tl.where(taken[None, :] == label[:, None], share[None, :], 0.0)
         codes = tl.dot(chosen, gap, codes, input_precision="ieee")
-    share = tl.program_id(0) * tl.num_programs(1) + run
-    tl.store(into + share, tl.sum(total))
-    tl.store(into_codes + share * CODES * SIZE + (label[:, None] * SIZE + column[None, :]), codes)
+    into += (tl.program_id(0) * tl.num_programs(1) + run) * (CODES * SIZE + 1)
+    tl.store(into + (label[:, None] * SIZE + column[None, :]), codes)
+    tl.store(into + CODES * SIZE, tl.sum(total))
 
 
 @triton.jit
@@ -83,12 +82,13 @@ class Quantise(torch.autograd.Function):
         (S, R, d), K = proposal.shape, codebook.shape[1]
         given = [value.detach().contiguous() for value in (proposal, codebook, code, weight)]
         programs, turns = shares("quantise", R, S)
-        total, codes = proposal.new_empty(programs, S), proposal.new_empty(programs, S, padded(K), d)
+        into = proposal.new_empty(programs, S, padded(K) * d + 1)
         sizes = {"K": K, "CODES": padded(K), "SIZE": d, "TURNS": turns}
-        launch("quantise", _quantise, (programs, S), *given, total, codes, R, **sizes)
-        ctx.save_for_backward(*given, codes.sum(0)[:, :K])
+        launch("quantise", _quantise, (programs, S), *given, into, R, **sizes)
+        total = into.sum(0)
+        ctx.save_for_backward(*given, total[:, : K * d].view(S, K, d))
         ctx.low, ctx.commitment = path.dtype, commitment
-        return total.sum(0) * ((1 + commitment) / d)
+        return total[:, -1] * ((1 + commitment) / d)
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:

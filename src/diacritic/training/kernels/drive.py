@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.carrier.layers import Parameters
+from diacritic.training.kernels.encoder import origin
 from diacritic.training.kernels.launch import SIZES, launch, padded, tiles
 
 ACTIVATION, WEIGHT = 8.0, 256.0
@@ -34,11 +35,11 @@ def _multiply(upper, lower, high, low, total):
 
 
 @triton.jit
-def _outer(values, size, weight, bias, row, column, count, WIDTH: tl.constexpr, SIZE: tl.constexpr):
+def _outer(values, size, weight, bias, row, column, inputs, WIDTH: tl.constexpr, SIZE: tl.constexpr):
     """relu(values·weight + bias) of a narrow input, at some columns."""
     place = tl.arange(0, SIZE)
     real = place < size
-    shown = (row < count)[:, None] & real[None, :]
+    shown = (row < inputs)[:, None] & real[None, :]
     left = tl.load(values + row[:, None] * size + place[None, :], mask=shown, other=0.0)
     right = tl.load(weight + place[:, None] * WIDTH + column[None, :], mask=real[:, None], other=0.0)
     return tl.maximum(tl.dot(left, right, input_precision="tf32x3") + tl.load(bias + column)[None, :], 0.0)
@@ -48,6 +49,9 @@ def _outer(values, size, weight, bias, row, column, count, WIDTH: tl.constexpr, 
 def _drive(
     observation,
     previous,
+    origins,
+    apart,
+    inputs,
     narrow,
     high,
     low,
@@ -71,7 +75,8 @@ def _drive(
     low += run * 3 * WIDTH * WIDTH
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     wide = tl.arange(0, WIDTH)
-    hidden = _outer(observation, observed, first, first + observed * WIDTH, row, wide, rows, WIDTH, OBSERVED)
+    seen = origin(origins, apart, run, row, rows, inputs)
+    hidden = _outer(observation, observed, first, first + observed * WIDTH, seen, wide, inputs, WIDTH, OBSERVED)
     upper, lower = _halve(hidden, ACTIVATION)
     total = tl.zeros((ROWS, WIDTH), tl.float32)
     for begin in range(0, WIDTH, CHUNK):
@@ -85,7 +90,7 @@ def _drive(
         onto += WIDTH * WIDTH
         above, below = _halve(tl.maximum(inner, 0.0), ACTIVATION)
         total = _multiply(above, below, tl.load(high + onto), tl.load(low + onto), total)
-        inner = _outer(previous, acted, acting, acting + acted * WIDTH, row, column, rows, WIDTH, ACTED)
+        inner = _outer(previous, acted, acting, acting + acted * WIDTH, seen, column, inputs, WIDTH, ACTED)
         onto += WIDTH * WIDTH
         above, below = _halve(inner, ACTIVATION)
         total = _multiply(above, below, tl.load(high + onto), tl.load(low + onto), total)
@@ -94,13 +99,13 @@ def _drive(
     tl.store(place, total, mask=(row < rows)[:, None])
 
 
-def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tensor) -> Tensor:
-    """The driven part of f's first layer, [S, R, width] in fp32, from inputs [R, ·] that all runs share."""
+def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tensor, origins: Tensor) -> Tensor:
+    """The driven part of f's first layer, [S, R, width] in fp32, from shared inputs at `origins` [S, R]."""
     given = {name: value.detach() for name, value in parameters.items()}
     high, low = halves(torch.stack([given[name] for name in WIDE], 1) * WEIGHT)
     narrow = torch.cat([given[name].flatten(1) for name in (*NARROW, *BIASES)], 1)
     S, _, _, width = high.shape
-    (R, observed), acted = observation.shape, previous.shape[1]
+    (inputs, observed), acted, R = observation.shape, previous.shape[1], origins.shape[1]
     driven = torch.empty(S, R, width, device=observation.device)
     sizes = {
         "WIDTH": width,
@@ -110,7 +115,8 @@ def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tens
         "ACTIVATION": ACTIVATION,
         "WEIGHT": WEIGHT,
     }
-    arguments = [observation.contiguous(), previous.contiguous(), narrow, high, low, driven, R, observed, acted]
+    shown = observation.contiguous(), previous.contiguous(), origins, origins.stride(0), inputs
+    arguments = *shown, narrow, high, low, driven, R, observed, acted
     launch("drive", _drive, (tiles("drive", R), S), *arguments, **sizes)
     return driven
 

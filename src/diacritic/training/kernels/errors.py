@@ -12,6 +12,8 @@ from diacritic.training.kernels.launch import launch, tiles
 def _error(
     prediction,
     target,
+    origins,
+    apart,
     offset,
     weight,
     pull,
@@ -34,19 +36,20 @@ def _error(
     inside = row < rows
     share = tl.load(weight + run * rows + row, mask=inside, other=0.0) / outputs
     counted = inside
-    wanted = row[:, None] * outputs + column
+    place = tl.load(origins + run * apart + row, mask=inside, other=0)
+    wanted = place[:, None] * outputs + column
     if LATER:
         ahead = tl.load(offset + run * rows + row, mask=inside, other=1)
-        counted = inside & (row // episodes + ahead < horizon)
-        wanted = (run % forecasts) * strides[0] + (row // episodes) * strides[1] + (row % episodes) * strides[2]
+        counted = inside & (place // episodes + ahead < horizon)
+        wanted = (run % forecasts) * strides[0] + (place // episodes) * strides[1] + (place % episodes) * strides[2]
         wanted = (wanted + (ahead - 1) * strides[3])[:, None] + column * strides[4]
     shown = counted[:, None] & (column < outputs)
-    place = (run * rows + row)[:, None] * outputs + column
-    gap = tl.load(prediction + place, mask=shown, other=0.0)
+    here = (run * rows + row)[:, None] * outputs + column
+    gap = tl.load(prediction + here, mask=shown, other=0.0)
     gap -= tl.load(target + wanted, mask=shown, other=0.0)
     if BACK:
         flow = 2 * tl.load(pull + run) * share[:, None] * gap
-        tl.store(into + place, flow, mask=inside[:, None] & (column < outputs))
+        tl.store(into + here, flow, mask=inside[:, None] & (column < outputs))
     else:
         tl.store(into + tl.program_id(0) * tl.num_programs(1) + run, tl.sum(tl.sum(gap * gap, 1) * share))
 
@@ -54,15 +57,17 @@ def _error(
 class SquaredError(torch.autograd.Function):
     """Σ_r w_r ‖p_r − y_r‖² / A, [S], from predictions p [S, R, A] and weights w [S, R].
 
-    y is [R, A], the same for all runs; or, with offsets [S, R] of the rows t·N + n, the forecast [·, T, N, T − 1, A] at
-    each row's offset, and rows whose offset leads beyond the end count nothing.
+    `origins` [S, R] says which row t·N + n of the data each row is. y is [T·N, A], the same for all runs; or, with
+    offsets [S, R], the forecast [·, T, N, T − 1, A] at each row's, and those that lead beyond the end count nothing.
     """
 
     @staticmethod
-    def forward(ctx, prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
+    def forward(
+        ctx, prediction: Tensor, target: Tensor, origins: Tensor, weight: Tensor, offset: Tensor | None = None
+    ) -> Tensor:
         aim = target.contiguous() if offset is None else target  # a forecast is large, and never copied
         index = weight if offset is None else offset.contiguous()
-        given = [prediction.contiguous(), aim, index, weight.contiguous()]
+        given = [prediction.contiguous(), aim, origins, index, weight.contiguous()]
         ctx.save_for_backward(*given)
         ctx.later = offset is not None
         S, R, _ = prediction.shape
@@ -75,14 +80,15 @@ class SquaredError(torch.autograd.Function):
         given = ctx.saved_tensors
         into = torch.empty_like(given[0])
         _launch_error(given, flows[0].contiguous(), into, ctx.later, True)
-        return into, None, None, None
+        return into, None, None, None, None
 
 
 def _launch_error(given: list[Tensor], pull: Tensor, into: Tensor, later: bool, back: bool) -> None:
-    prediction, target, offset, weight = given
+    prediction, target, origins, offset, weight = given
     S, R, A = prediction.shape
     forecasts, horizon, episodes = target.shape[:3] if later else (1, 1, 1)
     strides = tuple(target.stride()) if later else (0,)
     sizes = {"OUTPUTS": 1 << (A - 1).bit_length(), "LATER": later, "BACK": back}
-    arguments = prediction, target, offset, weight, pull, into, R, A, episodes, horizon, forecasts, strides
+    shown = prediction, target, origins, origins.stride(0), offset, weight
+    arguments = *shown, pull, into, R, A, episodes, horizon, forecasts, strides
     launch("error", _error, (tiles("error", R), S), *arguments, **sizes)

@@ -13,26 +13,35 @@ from diacritic.training.kernels.encoder import Encode
 from diacritic.training.kernels.errors import SquaredError
 from diacritic.training.kernels.heads import Read
 from diacritic.training.kernels.launch import padded
-from diacritic.training.kernels.state import Carousel
+from diacritic.training.kernels.state import State
 
 OUTPUTS, ENTRIES = 64, 128
 """Outputs of a head and rows of its table that one program can hold; larger heads are left to torch."""
 
 
 @dataclass(frozen=True)
+class Part:
+    """A head's observation part [S, R, H]; or, without content, what it is computed from."""
+
+    path: Tensor
+    observing: tuple[Tensor, Tensor, Tensor] | None = None  # g_o, the head's reading of it and its bias
+
+
+@dataclass(frozen=True)
 class Heads:
-    """Features of all steps, every head's observation part in low precision, and the state; weights in fp32.
+    """Features of all steps in low precision, every head's observation part, and the state; weights in fp32.
 
     Whoever reads the state by its codes has a path of its own: an empty tensor to which its gradient is sent.
     """
 
     parameters: Parameters
     features: Tensor  # [S, R, H]
-    parts: dict[str, Tensor]  # by head, [S, R, H]
+    parts: dict[str, Part]  # by head
     code: Tensor  # C, [S, R]
     proposal: Tensor  # ẽ, [S, R, d]
     embedding: Tensor  # e, likewise
     paths: dict[str, Tensor]  # by reader, likewise
+    origins: Tensor  # the row t·N + n of the data that each row is, [S, R]
 
     def reads(self, name: str) -> bool:
         """Whether this head goes through the kernels."""
@@ -44,11 +53,11 @@ class Heads:
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
-        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)
+        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)[0]
 
     def logits(self, name: str) -> Tensor:
         """A head on g_o alone."""
-        return read(self.parameters, name, self.parts[name], None, None)
+        return read(self.parameters, name, self.parts[name], None, None)[0]
 
     def quantisation(self, weight: Tensor, commitment: float) -> Tensor:
         """L_VQ of every run, with rows weighted [S, R]."""
@@ -60,21 +69,23 @@ class Heads:
         state = self.proposal.detach(), self.parameters["codebook"].detach(), self.code
         return Cost.apply(self.paths["cost"], self.logits(name), *state, weight)
 
-    @staticmethod
-    def squared_error(prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
-        """Σ_r w_r ‖p_r − y_r‖² / A of every run: y [R, A], or the forecast [·, T, N, T − 1, A] at each row's offset."""
-        return SquaredError.apply(prediction, target, weight, offset)
+    def squared_error(self, prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
+        """Σ_r w_r ‖p_r − y_r‖² / A of every run: y [T·N, A], or a forecast [·, T, N, T − 1, A] at each row's offset."""
+        return SquaredError.apply(prediction, target, self.origins, weight, offset)
 
 
 def read(
     given: Parameters,
     name: str,
-    part: Tensor,
+    part: Part,
     code: Tensor | None,
     path: Tensor | None,
     offset: Tensor | None = None,
-) -> Tensor:
-    """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`."""
+) -> tuple[Tensor, Tensor | None]:
+    """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`.
+
+    Its output, and its first layer where gradients are wanted.
+    """
     table, indices, begins = None, [], []
     if code is not None:
         table = linear(given, f"{name}.code", pad(given["codebook"].detach(), (0, 0, 0, 1)))
@@ -85,20 +96,38 @@ def read(
     inner = [given.get(f"{name}.hidden1.{which}") for which in ("weight", "bias")]
     last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
     reading = None if path is None else given[f"{name}.code.weight"]
-    return Read.apply(part, path, table, *inner, *last, reading, indices, begins)
+    return Read.apply(part.path, part.observing, path, table, *inner, *last, reading, indices, begins)
 
 
-def heads(parameters: Parameters, shown: Inputs, before: Tensor, code: Tensor, steps: int, low: torch.dtype) -> Heads:
-    """Encoder and state of every row [S, T·N] from its codes, with the gradient of the running sum over steps."""
-    features, parts = _encoded(parameters, shown, low)
+def heads(
+    parameters: Parameters,
+    shown: Inputs,
+    origins: Tensor,
+    before: Tensor,
+    code: Tensor,
+    steps: int,
+    low: torch.dtype,
+    full: bool = False,
+) -> Heads:
+    """Encoder and state of every row [S, R] from its codes; `full` is the gradient, else that of the running sum.
+
+    All runs share the inputs, and `origins` [S, R] says which of them a row sees; its rows are steps × episodes.
+    """
+    features, parts = _encoded(parameters, shown, origins, low)
     readers = [*(name for name in parts if f"{name}.code.weight" in parameters), "quantisation", "cost"]
-    residual = read(parameters, "residual", parts["residual"], before, None)
-    given = residual, parameters["codebook"], before, code, steps
-    proposal, embedding, *paths = Carousel.apply(*given, len(readers), low)
-    return Heads(parameters, features, parts, code, proposal, embedding, dict(zip(readers, paths, strict=True)))
+    residual, entered = read(parameters, "residual", parts["residual"], before, None)
+    given = residual, parameters["codebook"], before, code, steps, len(readers), low
+    through = None
+    if full and entered is not None:
+        through = entered, parameters["residual.out.weight"], parameters["residual.code.weight"]
+    proposal, embedding, *paths = State.apply(*given, through)
+    felt = dict(zip(readers, paths, strict=True))
+    return Heads(parameters, features, parts, code, proposal, embedding, felt, origins)
 
 
-def _encoded(parameters: Parameters, shown: Inputs, low: torch.dtype) -> tuple[Tensor, dict[str, Tensor]]:
+def _encoded(
+    parameters: Parameters, shown: Inputs, origins: Tensor, low: torch.dtype
+) -> tuple[Tensor, dict[str, Part]]:
     """g_o of every row, and the observation part of every head that reads it."""
     size = parameters["observe.second.weight"].shape
     readers = [name for name in parameters if name.endswith(".observation.weight") and parameters[name].shape == size]
@@ -111,7 +140,11 @@ def _encoded(parameters: Parameters, shown: Inputs, low: torch.dtype) -> tuple[T
     bias = torch.stack([parameters["observe.second.bias"], *biases], 1)
     observation, first = _with_one(parameters, "observe.first", shown.observation, low)
     previous, acting = _with_one(parameters, "previous", shown.previous, low)
-    features, *parts = Encode.apply(observation, previous, first, acting, wide, bias)
+    lowered = wide.detach().to(low)
+    features, driven, *paths = Encode.apply(observation, previous, origins, first, acting, wide, bias, lowered)
+    parts = [Part(driven)]
+    for k, path in enumerate(paths, 1):
+        parts.append(Part(path, (features.detach(), lowered[:, 2 + k], bias[:, 1 + k].detach())))
     return features, dict(zip(names, parts, strict=True))
 
 

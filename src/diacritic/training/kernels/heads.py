@@ -11,27 +11,29 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.training.kernels.encoder import block, outer, put, square
-from diacritic.training.kernels.launch import launch, padded, shares, tiles
+from diacritic.training.kernels.launch import launch, padded, shares
 
 LEAST = 64
 """Columns of a last layer's product on tensor cores: narrower ones read outside of shared memory (Triton 3.6)."""
 
 
 @triton.jit
-def _enter(part, table, indices, shifts, run, row, rows, entries, WIDTH: tl.constexpr):
-    """relu of a head's first layer: its observation part and the chosen rows of its table."""
-    column = tl.arange(0, WIDTH)
-    shown = block(part + run * rows * WIDTH, row, rows, WIDTH)
-    total = shown.to(tl.float32)
+def _chosen(indices, shifts, run, row, rows, ENTRIES: tl.constexpr):
+    """How often each entry of a table is picked by each of some rows."""
+    count = tl.zeros((ENTRIES, row.shape[0]), tl.float32)
     for k in tl.static_range(len(indices)):  # pyright: ignore[reportGeneralTypeIssues]
         entry = tl.load(indices[k] + run * rows + row, mask=row < rows, other=0).to(tl.int32) + shifts[k]
-        total += tl.load(table + run * entries * WIDTH + (entry[:, None] * WIDTH + column[None, :]))
-    return tl.maximum(total, 0.0).to(shown.dtype)
+        count += (entry[None, :] == tl.arange(0, ENTRIES)[:, None]).to(tl.float32)
+    return count
 
 
 @triton.jit
 def _read(
-    part,
+    shown,
+    observing,
+    observing_bias,
+    apart,
+    apart_bias,
     table,
     inner,
     inner_bias,
@@ -45,33 +47,56 @@ def _read(
     entries,
     outputs,
     WIDTH: tl.constexpr,
+    ENTRIES: tl.constexpr,
     OUTPUTS: tl.constexpr,
+    FRESH: tl.constexpr,
     DEEP: tl.constexpr,
     KEEP: tl.constexpr,
     ROWS: tl.constexpr,
+    TURNS: tl.constexpr,
 ):
     run = tl.program_id(1).to(tl.int64)
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column, answer = tl.arange(0, WIDTH), tl.arange(0, OUTPUTS)
     real = answer < outputs
-    # Weights are asked for first, so that they arrive together with the rows.
+    out += run * rows * outputs
+    # Weights are loaded once and stay on the chip while the program goes through its rows.
     onto = tl.load(
         last + run * WIDTH * outputs + (column[:, None] * outputs + answer[None, :]), mask=real[None, :], other=0.0
     )
+    onto_bias = tl.load(last_bias + run * outputs + answer, mask=real, other=0.0)[None, :]
+    if FRESH:
+        onward = square(observing + run * apart, WIDTH)
+        onward_bias = tl.load(observing_bias + run * apart_bias + column)[None, :]
+    if ENTRIES:
+        place = tl.arange(0, ENTRIES)[:, None]
+        added = tl.load(
+            table + run * entries * WIDTH + place * WIDTH + column[None, :], mask=place < entries, other=0.0
+        )
+        added = added.to(onto.dtype)
     if DEEP:
         weight = square(inner + run * WIDTH * WIDTH, WIDTH)
-    hidden = _enter(part, table, indices, shifts, run, row, rows, entries, WIDTH)
-    if KEEP:
-        put(entered + run * rows * WIDTH, hidden, row, rows, WIDTH)
-    if DEEP:
-        total = tl.dot(hidden, weight, input_precision="ieee")
-        total += tl.load(inner_bias + run * WIDTH + column)[None, :]
-        hidden = tl.maximum(total, 0.0).to(hidden.dtype)
-    out += run * rows * outputs
-    total = tl.dot(hidden, onto, input_precision="ieee")
-    total += tl.load(last_bias + run * outputs + answer, mask=real, other=0.0)[None, :]
-    shown = (row < rows)[:, None] & real[None, :]
-    tl.store(out + (row[:, None] * outputs + answer[None, :]), total, mask=shown)
+        bias = tl.load(inner_bias + run * WIDTH + column)[None, :]
+    for turn in range(TURNS):
+        row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
+        seen = block(shown + run * rows * WIDTH, row, rows, WIDTH)
+        total = tl.zeros((ROWS, WIDTH), tl.float32)
+        if FRESH:
+            total = tl.dot(seen, onward, input_precision="ieee") + onward_bias
+        if ENTRIES:  # a product with counts is faster than fetching an entry for every row
+            count = _chosen(indices, shifts, run, row, rows, ENTRIES).to(onto.dtype)
+            total = tl.dot(tl.trans(count), added, total, input_precision="ieee")
+        if FRESH:
+            hidden = tl.maximum(total, 0.0).to(onto.dtype)
+        else:  # relu(total + seen), but a plain sum would become the start of the product and not be fetched ahead
+            part = seen.to(tl.float32)
+            hidden = (tl.maximum(total, -part) + part).to(onto.dtype)
+        if KEEP:
+            put(entered + run * rows * WIDTH, hidden, row, rows, WIDTH)
+        if DEEP:
+            hidden = tl.maximum(tl.dot(hidden, weight, input_precision="ieee") + bias, 0.0).to(onto.dtype)
+        total = tl.dot(hidden, onto, input_precision="ieee") + onto_bias
+        inside = (row < rows)[:, None] & real[None, :]
+        tl.store(out + (row[:, None] * outputs + answer[None, :]), total, mask=inside)
 
 
 @triton.jit
@@ -83,8 +108,7 @@ def _back(
     flow_out,
     flow_hidden,
     flow_part,
-    into_last,
-    into_bias,
+    into,
     rows,
     outputs,
     WIDTH: tl.constexpr,
@@ -121,9 +145,9 @@ def _back(
             put(flow_hidden + run * rows * WIDTH, flow, row, rows, WIDTH)
             flow = tl.where(below > 0, tl.dot(flow, tl.trans(deeper), input_precision="ieee"), 0.0).to(hidden.dtype)
         put(flow_part + run * rows * WIDTH, flow, row, rows, WIDTH)
-    share = tl.program_id(0) * tl.num_programs(1) + run
-    tl.store(into_last + share * WIDTH * OUTPUTS + (answer[:, None] * WIDTH + column[None, :]), sum_last)
-    tl.store(into_bias + share * OUTPUTS + answer, sum_bias)
+    into += (tl.program_id(0) * tl.num_programs(1) + run) * (WIDTH + 1) * OUTPUTS
+    tl.store(into + (answer[:, None] * WIDTH + column[None, :]), sum_last)
+    tl.store(into + OUTPUTS * WIDTH + answer, sum_bias)
 
 
 @triton.jit
@@ -151,11 +175,8 @@ def _from_first(
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
         back = block(flow_part + run * rows * WIDTH, row, rows, WIDTH)
-        chosen = tl.zeros((ENTRIES, ROWS), tl.float32)
-        for k in tl.static_range(len(indices)):  # pyright: ignore[reportGeneralTypeIssues]
-            entry = tl.load(indices[k] + run * rows + row, mask=row < rows, other=0).to(tl.int32) + shifts[k]
-            chosen += (entry[None, :] == places[:, None]).to(tl.float32)
-        sum_table = tl.dot(chosen.to(back.dtype), back, sum_table, input_precision="ieee")
+        count = _chosen(indices, shifts, run, row, rows, ENTRIES).to(back.dtype)
+        sum_table = tl.dot(count, back, sum_table, input_precision="ieee")
         if CODE:
             put(flow_code + run * rows * CODE, tl.dot(back, weight, input_precision="ieee"), row, rows, CODE)
     share = tl.program_id(0) * tl.num_programs(1) + run
@@ -163,8 +184,10 @@ def _from_first(
 
 
 class Read(torch.autograd.Function):
-    """A head's output [S, R, outputs] in fp32 from its observation part [S, R, H] of low precision.
+    """A head's output [S, R, outputs] in fp32, and its first layer, from its observation part [S, R, H].
 
+    With `observing` the part is g_o · weight + bias, from g_o [S, R, H], [S, H, H] and [S, H] of which the first two
+    have a low precision; `part` then has no content and receives the gradient of all three.
     `table` [S, V, H] holds what codes and offsets add to the first layer; `indices` [S, R] pick its rows, each counted
     from its own first row, in `begins`. The second hidden layer `inner` may be missing. What flows into `embedding`
     [S, R, d] is what flows into the first layer, through `reading` [S, d, H]. Gradients of weights are in fp32.
@@ -174,6 +197,7 @@ class Read(torch.autograd.Function):
     def forward(
         ctx,
         part: Tensor,
+        observing: tuple[Tensor, Tensor, Tensor] | None,
         embedding: Tensor | None,
         table: Tensor | None,
         inner: Tensor | None,
@@ -183,33 +207,45 @@ class Read(torch.autograd.Function):
         reading: Tensor | None,
         indices: Sequence[Tensor],
         begins: Sequence[int],
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor | None]:
         S, R, H = part.shape
         outputs, deep = last.shape[-1], inner is not None
         low = [None if value is None else value.to(part.dtype).contiguous() for value in (inner, last, reading)]
         full = [None if value is None else value.contiguous() for value in (table, inner_bias, last_bias)]
         keep = any(ctx.needs_input_grad)
-        entered = torch.empty_like(part) if keep else None
+        shown, weight, bias = (part, None, None) if observing is None else observing
+        apart = (0, 0) if weight is None or bias is None else (weight.stride(0), bias.stride(0))
+        entered = torch.empty_like(shown) if keep else None
         out = torch.empty(S, R, outputs, device=part.device)
-        pointers = _pointers(part, full[0], low[0], full[1], low[1], full[2], entered, out)
-        numbers = tuple(indices), tuple(begins), R, 0 if table is None else table.shape[1], outputs
-        sizes = {"WIDTH": H, "OUTPUTS": max(LEAST, padded(outputs)), "DEEP": deep, "KEEP": keep}
-        launch("read", _read, (tiles("read", R), S), *pointers, *numbers, **sizes)
+        pointers = *_pointers(shown, weight, bias), *apart
+        others = _pointers(shown, full[0], low[0], full[1], low[1], full[2], entered, out)[1:]
+        entries = 0 if table is None else table.shape[1]
+        numbers = tuple(indices), tuple(begins), R, entries, outputs
+        programs, turns = shares("read", R, S)
+        sizes = {"WIDTH": H, "ENTRIES": padded(entries) if entries else 0, "OUTPUTS": max(LEAST, padded(outputs))}
+        kind = {"FRESH": observing is not None, "DEEP": deep, "KEEP": keep, "TURNS": turns}
+        launch("read", _read, (programs, S), *pointers, *others, *numbers, **sizes, **kind)
         ctx.save_for_backward(entered, full[1], *low, *indices)
-        ctx.begins, ctx.entries = tuple(begins), 0 if table is None else table.shape[1]
+        ctx.begins, ctx.entries = tuple(begins), entries
         ctx.felt = None if embedding is None else embedding.dtype
-        return out
+        ctx.set_materialize_grads(False)  # nothing flows into the first layer from outside
+        if entered is not None:
+            ctx.mark_non_differentiable(entered)
+        return out, entered
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
         entered, bias, inner, last, reading, *indices = ctx.saved_tensors
         flow_hidden, flow_part, *of_last = _through(entered, inner, bias, last, flows[0].contiguous())
-        of_inner = (None, None) if flow_hidden is None else outer(entered, flow_hidden)
+        of_inner = None, None
+        if flow_hidden is not None:
+            product = outer(entered, flow_hidden)[:, 0]
+            of_inner = product[:, :-1], product[:, -1]
         of_table = flow_code = None
         if ctx.entries:
             reading = None if ctx.felt is None else reading
             of_table, flow_code = _first_back(flow_part, reading, ctx.felt, ctx.entries, tuple(indices), ctx.begins)
-        return flow_part, flow_code, of_table, *of_inner, *of_last, None, None, None
+        return flow_part, None, flow_code, of_table, *of_inner, *of_last, None, None, None
 
 
 def _through(
@@ -220,13 +256,13 @@ def _through(
     outputs = last.shape[-1]
     columns = padded(outputs)
     programs, turns = shares("back", R, S)
-    into_last = entered.new_empty(programs, S, columns, H, dtype=torch.float32)
-    into_bias = entered.new_empty(programs, S, columns, dtype=torch.float32)
+    into = entered.new_empty(programs, S, columns * (H + 1), dtype=torch.float32)
     flow_part, flow_hidden = torch.empty_like(entered), None if inner is None else torch.empty_like(entered)
-    pointers = _pointers(entered, inner, bias, last, flow, flow_hidden, flow_part, into_last, into_bias)
+    pointers = _pointers(entered, inner, bias, last, flow, flow_hidden, flow_part, into)
     sizes = {"WIDTH": H, "OUTPUTS": columns, "DEEP": inner is not None, "TURNS": turns}
     launch("back", _back, (programs, S), *pointers, R, outputs, **sizes)
-    return flow_hidden, flow_part, into_last.sum(0)[:, :outputs].mT, into_bias.sum(0)[:, :outputs]
+    of_last, of_bias = into.sum(0).split([columns * H, columns], 1)
+    return flow_hidden, flow_part, of_last.view(S, columns, H)[:, :outputs].mT, of_bias[:, :outputs]
 
 
 def _first_back(

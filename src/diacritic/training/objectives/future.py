@@ -35,7 +35,7 @@ class FutureBehaviour:
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
         T, N = data.horizon, data.episodes
         if self.offsets == "one":
-            offset = 1 + clock.integers(STREAMS["offset"], T - 1, T, N)
+            offset = trace.own(1 + clock.integers(STREAMS["offset"], T - 1, T, N))
             total = self._at(trace, data, offset)
         else:
             total = torch.zeros_like(clock.weight)
@@ -48,21 +48,22 @@ class FutureBehaviour:
         if trace.heads is not None and self.target == "forecast" and not data.shape.symbolic:
             forecast = need(data.forecast, "forecast", "future behaviour")
             return trace.heads.squared_error(prediction.flatten(1, 2), forecast, trace.weight, offset.flatten(1))
-        wanted = later_actions(data, offset, self.target)
+        wanted = later_actions(trace, data, offset, self.target)
         time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
         inside = (time + offset < data.horizon).to(trace.weight.dtype)
         error = discrepancy(prediction, wanted, data.shape.symbolic)
         return (error * inside * trace.step_weight).sum((1, 2))
 
 
-def later_actions(data: Data, offset: Tensor, target: str) -> Tensor:
+def later_actions(trace: Trace, data: Data, offset: Tensor, target: str) -> Tensor:
     """ã_{t,j} for every step and episode, [S, T, N, A]; beyond the end the value is arbitrary and masked."""
     T, N, A = data.target.shape
     time = torch.arange(T, device=offset.device).view(1, -1, 1)
+    episode = trace.own(torch.arange(N, device=offset.device).view(1, 1, -1))
     if target == "recorded":
-        flat = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
+        flat = (time + offset).clamp(max=T - 1) * N + episode
         return data.target.view(T * N, A)[flat]
     forecast = need(data.forecast, "forecast", "future behaviour")
-    place = time * N + torch.arange(N, device=offset.device)
+    place = time * N + episode
     run = torch.arange(len(offset), device=offset.device).view(-1, 1, 1) % len(forecast)
     return forecast.flatten(1, 2)[run, place, offset - 1]

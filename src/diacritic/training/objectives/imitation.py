@@ -31,7 +31,7 @@ class Imitation:
         prediction = trace.read("act", self.detached) if trace.actions is None else trace.actions
         if data.shape.symbolic:
             return -(trace.targets(data.target) * torch.log_softmax(prediction, -1)).sum((1, 2))
-        target = data.target.reshape(1, -1, data.shape.action)
         if trace.heads is not None:
-            return trace.heads.squared_error(prediction, target, trace.weight)
+            return trace.heads.squared_error(prediction, data.target, trace.weight)
+        target = trace.own(data.target.unsqueeze(0)).flatten(1, 2)
         return trace.mean((prediction - target).square().mean(-1))

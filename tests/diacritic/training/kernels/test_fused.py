@@ -1,4 +1,4 @@
-"""The parallel engine through the fused kernels against the same engine in torch, in Triton's interpreter."""
+"""The fast engines through the fused kernels against the same engines in torch, in Triton's interpreter."""
 
 from dataclasses import replace
 
@@ -9,20 +9,29 @@ from torch import Tensor
 
 from diacritic.carrier import cell
 from diacritic.carrier.shape import Architecture
-from diacritic.training import parallel
+from diacritic.training import parallel, unrolled
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
+from diacritic.training.kernels.drawn import choose
 from diacritic.training.kernels.fused import fits
+from diacritic.training.kernels.launch import SIZES
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 
 SMALL = Architecture(codes=6, code_size=16, width=32)
+Learned = tuple[Tensor, dict[str, Tensor]]
 
 
-def both(
-    monkeypatch: pytest.MonkeyPatch, name: str, low: torch.dtype, data: Data
-) -> list[tuple[Tensor, dict[str, Tensor]]]:
-    """Losses and gradients of a learner, with the kernels and without, on the same codes."""
+def learned(
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    data: Data,
+    low: torch.dtype | None,
+    engine: str = "parallel",
+    weight: Tensor | None = None,
+    room: int | None = None,
+) -> Learned:
+    """Losses and gradients of a learner, with the kernels in a precision or without; on episodes of each run's own."""
     chosen, data = learner(name), data.to("cpu", torch.float32)
     carrier = chosen.architecture(SMALL)
     layers = cell.weights(data.shape, carrier)
@@ -30,17 +39,25 @@ def both(
         layers |= term.weights(data.shape, carrier)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2], torch.float32).items()}
     shown = parallel.tokens(data)
-    code = parallel.codes(parameters, carrier, data, shown)
-    assert len(code.unique()) > 2
-    found = []
-    for fused in (True, False):
-        monkeypatch.setattr(parallel, "on_gpu", lambda shown, fused=fused: fused)
-        precision = low if fused else None
-        trace = parallel.trace(parameters, carrier, data, data.weight.expand(2, -1), shown, code, precision)
-        assert (trace.heads is not None) == fused
-        losses = torch.stack([term.loss(trace, data, clock_at(2)) for term in chosen.terms])
-        found.append((losses, gradients(losses, parameters)))
-    return found
+    monkeypatch.setattr(parallel, "on_gpu", lambda shown: low is not None)
+    weight = data.weight.expand(2, -1) if weight is None else weight
+    drawn, weight = (None, weight) if room is None else choose(weight, room)
+    if engine == "unrolled":
+        trace = unrolled.trace(parameters, carrier, data, weight, shown, low, drawn)
+    else:
+        code = parallel.codes(parameters, carrier, data, shown, drawn)
+        trace = parallel.trace(parameters, carrier, data, weight, shown, code, low, drawn)
+    assert (trace.heads is not None) == (low is not None)
+    assert len(trace.code.unique()) > 2
+    losses = torch.stack([term.loss(trace, data, clock_at(2)) for term in chosen.terms])
+    return losses, gradients(losses, parameters)
+
+
+def assert_same(found: Learned, expected: Learned) -> None:
+    torch.testing.assert_close(found[0], expected[0], rtol=1e-5, atol=1e-5)
+    for parameter, value in expected[1].items():
+        scale = max(1.0, float(value.abs().max()))
+        torch.testing.assert_close(found[1][parameter], value, rtol=1e-4, atol=1e-5 * scale, msg=parameter)
 
 
 @pytest.mark.parametrize(
@@ -56,16 +73,55 @@ def both(
     ],
 )
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    (losses, flow), (wanted, expected) = both(monkeypatch, name, torch.float32, vectors(4, 9, observation=5))
-    torch.testing.assert_close(losses, wanted, rtol=1e-5, atol=1e-5)
-    for parameter, value in expected.items():
-        torch.testing.assert_close(
-            flow[parameter], value, rtol=1e-4, atol=1e-5 * max(1.0, float(value.abs().max())), msg=parameter
-        )
+    data = vectors(4, 9, observation=5)
+    found, expected = (learned(monkeypatch, name, data, low) for low in (torch.float32, None))
+    assert_same(found, expected)
+
+
+def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tiles, of which a program takes several in turn."""
+    data = vectors(4, 9)
+    expected = learned(monkeypatch, "event-agnostic", data, None)
+    for name, sizes in SIZES.items():
+        monkeypatch.setitem(SIZES, name, sizes._replace(rows=16, programs=2, chunk=16))
+    assert_same(learned(monkeypatch, "event-agnostic", data, torch.float32), expected)
+
+
+@pytest.mark.parametrize("name", ["event-agnostic", "task-informed"])
+def test_the_full_gradient_is_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(5, 7)
+    found, expected = (learned(monkeypatch, name, data, low, "unrolled") for low in (torch.float32, None))
+    assert_same(found, expected)
+    other = learned(monkeypatch, name, data, None, "parallel")[1]["residual.code.weight"]
+    assert (expected[1]["residual.code.weight"] - other).norm() > 0.1 * other.norm()
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "engine"),
+    [
+        ("event-agnostic", torch.float32, "parallel"),
+        ("event-agnostic-all-recorded", torch.float32, "unrolled"),
+        ("event-agnostic", None, "unrolled"),
+        ("event-agnostic-all-recorded", None, "parallel"),
+    ],
+)
+def test_episodes_without_weight_need_not_be_computed(
+    monkeypatch: pytest.MonkeyPatch, name: str, low: torch.dtype | None, engine: str
+) -> None:
+    """What is drawn is other episodes in each run, once nearly as many as there are places and once few."""
+    weight = torch.zeros(2, 9)
+    weight[0, [1, 4, 5, 8]] = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    weight[1, [0, 7]] = 0.5
+    data = vectors(4, 9)
+    every, some = (learned(monkeypatch, name, data, low, engine, weight, room) for room in (None, 5))
+    assert_same(some, every)
 
 
 def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    (losses, flow), (wanted, expected) = both(monkeypatch, "event-agnostic", torch.bfloat16, vectors(4, 9))
+    data = vectors(4, 9)
+    (losses, flow), (wanted, expected) = (
+        learned(monkeypatch, "event-agnostic", data, low) for low in (torch.bfloat16, None)
+    )
     torch.testing.assert_close(losses, wanted, rtol=0.05, atol=0.05)
     found, other = (torch.cat([value.flatten() for value in flows.values()]) for flows in (flow, expected))
     assert (found - other).norm() < 0.15 * other.norm()
@@ -73,11 +129,11 @@ def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_whole_update_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = (Run(1), Run(2, beta=0.1))
-    plan = Plan(learner("event-agnostic"), preset("carousel"), runs, 10, SMALL, batch=8, low=torch.float32)
+    plan = Plan(learner("event-agnostic"), preset("carousel"), runs, 10, SMALL, batch=6, low=torch.float32)
     cohorts = []
     for fused in (True, False):
         monkeypatch.setattr(parallel, "on_gpu", lambda shown, fused=fused: fused)
-        cohorts.append(Cohort(plan, vectors(4, 9)))
+        cohorts.append(Cohort(plan, vectors(3, 20)))
         cohorts[-1].advance(2)
     one, two = cohorts
     torch.testing.assert_close(one.losses, two.losses, rtol=1e-4, atol=1e-5)

@@ -38,7 +38,7 @@ def in_torch(
     total = values["part"]
     run = torch.arange(RUNS).unsqueeze(1)
     for index, begin in zip(indices, begins, strict=True):
-        total = total + values["table"][run, index + begin]
+        total = total + values["table"].to(low).double()[run, index + begin]
     if "embedding" in values:  # a value of its own, so that only its gradient counts
         read = values["embedding"] @ reading
         total = total + (read - read.detach())
@@ -49,12 +49,21 @@ def in_torch(
     return hidden @ values["last"].to(low).double() + values["last_bias"].unsqueeze(1)
 
 
+def observing(low: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """What a part may be computed from, with matrices that lie among others."""
+    made = torch.Generator().manual_seed(5)
+    features = torch.randn(RUNS, ROWS, WIDTH, generator=made).relu().to(low)
+    weight = (torch.randn(RUNS, 3, WIDTH, WIDTH, generator=made) / 6).to(low)[:, 1]
+    return features, weight, torch.randn(RUNS, 2, WIDTH, generator=made)[:, 1]
+
+
 def test_nothing_is_kept_where_nothing_is_learned() -> None:
     values, indices, begins = case("deep", 4)
     names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
     reading = torch.zeros(RUNS, CODE, WIDTH)
-    found = Read.apply(*(values[name] for name in names), reading, indices, begins)
-    assert isinstance(found, Tensor)
+    given = [values[name] for name in names]
+    found, entered = Read.apply(given[0], None, *given[1:], reading, indices, begins)
+    assert entered is None
     assert not found.requires_grad
     assert error(found, in_torch(values, reading, indices, begins, torch.float32)) < 1e-5
 
@@ -64,19 +73,32 @@ def error(found: Tensor, expected: Tensor) -> float:
 
 
 @pytest.mark.parametrize(("low", "close"), [(torch.float32, 1e-5), (torch.float16, 3e-3), (torch.bfloat16, 0.1)])
-@pytest.mark.parametrize(("kind", "outputs"), [("deep", 4), ("flat", 1), ("unfelt", 20), ("bare", 16)])
-def test_values_and_gradients_are_those_of_torch(low: torch.dtype, close: float, kind: str, outputs: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "outputs", "fresh"), [("deep", 4, True), ("flat", 1, False), ("unfelt", 20, False), ("bare", 16, True)]
+)
+def test_values_and_gradients_are_those_of_torch(
+    low: torch.dtype, close: float, kind: str, outputs: int, fresh: bool
+) -> None:
     values, indices, begins = case(kind, outputs)
+    seen = observing(low) if fresh else None
     made = torch.Generator().manual_seed(1)
     reading = torch.randn(RUNS, CODE, WIDTH, generator=made)
     pull = torch.randn(RUNS, ROWS, outputs, generator=made)
     lowered = {**values, "part": values["part"].to(low)}
-    twins = {name: value.double().requires_grad_() for name, value in lowered.items()}
+    twins = {name: value.double() for name, value in lowered.items()}
+    if seen is not None:
+        features, weight, bias = (value.double() for value in seen)
+        twins["part"] = features @ weight + bias.unsqueeze(1)
+        lowered["part"] = torch.empty_strided(twins["part"].shape, (0, 0, 0), dtype=low).fill_(float("nan"))
+    twins = {name: value.requires_grad_() for name, value in twins.items()}
     lowered = {name: value.requires_grad_() for name, value in lowered.items()}
     names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
-    found = Read.apply(*(lowered.get(name) for name in names), reading, indices, begins)
+    given = [lowered.get(name) for name in names]
+    found, entered = Read.apply(given[0], seen, *given[1:], reading, indices, begins)
     expected = in_torch(twins, reading.double(), indices, begins, low)
-    assert isinstance(found, Tensor)
+    assert entered.dtype == low
+    assert not entered.requires_grad
+    assert (entered >= 0).all()
     assert found.dtype == torch.float32
     assert error(found, expected) < close
     flows = torch.autograd.grad((found * pull).sum(), list(lowered.values()))

@@ -1,0 +1,56 @@
+"""Adam's step for all runs in one pass over the buffers; `training.optimiser` says what it computes."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from diacritic.training.kernels.launch import launch, tiles
+
+
+@triton.jit
+def _adam(
+    flat,
+    gradient,
+    mean,
+    square,
+    factor,
+    frozen,
+    rate,
+    floor,
+    size,
+    FIRST: tl.constexpr,
+    SECOND: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    run = tl.program_id(1).to(tl.int64)
+    place = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    inside = place < size
+    place = run * size + place
+    flow = tl.load(gradient + place, mask=inside, other=0.0) * tl.load(factor + run)
+    flow = tl.where(tl.load(frozen + run) != 0, 0.0, flow)
+    first = tl.load(mean + place, mask=inside, other=0.0)
+    first += (1 - FIRST) * (flow - first)
+    second = SECOND * tl.load(square + place, mask=inside, other=0.0) + (1 - SECOND) * flow * flow
+    step = tl.load(rate + run) * first / (tl.sqrt(second) + tl.load(floor + run))
+    tl.store(gradient + place, flow, mask=inside)
+    tl.store(mean + place, first, mask=inside)
+    tl.store(square + place, second, mask=inside)
+    tl.store(flat + place, tl.load(flat + place, mask=inside, other=0.0) - step, mask=inside)
+
+
+def descend_cuda(
+    buffers: tuple[Tensor, Tensor, Tensor, Tensor],
+    factor: Tensor,
+    frozen: Tensor,
+    rate: Tensor,
+    floor: Tensor,
+    betas: tuple[float, float],
+) -> None:
+    """Update parameters, gradient, mean and square [S, P] in place, with numbers of each run [S].
+
+    The gradient is scaled by `factor`, and zero in a frozen run; `rate` and `floor` hold the corrections of the bias.
+    """
+    S, P = buffers[0].shape
+    numbers = *buffers, factor, frozen.view(torch.uint8), rate, floor, P
+    launch("adam", _adam, (tiles("adam", P), S), *numbers, FIRST=betas[0], SECOND=betas[1])
