@@ -17,25 +17,25 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "drive": Sizes(128, 8, chunk=64),
-    "encode": Sizes(128, 8, programs=132),
-    "gather": Sizes(),
+    "encode": Sizes(128, 8, stages=3, programs=132),
+    "gather": Sizes(stages=3),
     "encoder first": Sizes(stages=3),
     "encoder second": Sizes(stages=3),
     "outer": Sizes(stages=3),
     "read": Sizes(128, 8, programs=132),
-    "back": Sizes(programs=528),
+    "back": Sizes(),
     "first": Sizes(stages=3),
     "enter": Sizes(),
     "sum back": Sizes(512),
     "flow back": Sizes(32),
     "error": Sizes(512),
-    "quantise": Sizes(32, programs=2112),
-    "commit": Sizes(32),
+    "quantise": Sizes(32, 2, programs=2112),
+    "commit": Sizes(32, 2),
     "cost": Sizes(),
-    "lean": Sizes(64, 2),
+    "lean": Sizes(warps=2),
     "uniform": Sizes(1024),
     "choose": Sizes(),
-    "adam": Sizes(1024),
+    "adam": Sizes(1024, 8),
 }
 """By kernel, the best of a few tried on an H200. They decide how fast a kernel is, not what it computes."""
 

@@ -39,16 +39,16 @@ class PendingDecisions:
             raise ModelError(
                 "data.decisions", f"{len(data.decisions)} decision steps, but the learner supervises {self.decisions}"
             )
-        steps = torch.tensor(data.decisions, device=data.target.device)
-        if self.target == "recorded":
-            wanted = data.target[steps].transpose(0, 1).expand(1, data.horizon, -1, -1, -1)
+        if self.target == "recorded":  # one step at a time: a CUDA graph takes no list of steps from the CPU
+            taken = torch.stack([data.target[step] for step in data.decisions], 1)
+            wanted = taken.expand(1, data.horizon, -1, -1, -1)
         else:
             wanted = need(data.pending, "pending", "pending decisions")
         seen = replace(trace, features=trace.side) if self.reads == "symbol" else trace
         prediction = seen.read_steps("pending").unflatten(-1, (self.decisions, data.shape.action))
-        time = torch.arange(data.horizon, device=steps.device)
+        time = torch.arange(data.horizon, device=data.target.device)
         first = data.last_reveal if self.since == "last-reveal" else 0
         supervised = (time >= first) & ((time - first) % self.stride == 0)
-        mask = supervised.unsqueeze(1) & (time.unsqueeze(1) < steps)
+        mask = torch.stack([supervised & (time < step) for step in data.decisions], 1)
         error = discrepancy(prediction, wanted, data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
         return clock.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))
