@@ -36,7 +36,7 @@ class Order:
     misled: float = 0.0
     """Share of the episodes whose forecasts are those of an episode of another class."""
     low: bool = True
-    """On CUDA, bf16 for everything but the code scan where the preset is `carousel`, and in full-history policies."""
+    """On CUDA, bf16 for everything but the code scan."""
 
     @property
     def name(self) -> str:
@@ -61,8 +61,7 @@ class Order:
     def plan(self, decisions: int, device: str) -> Plan:
         """The cohort's plan for a task with so many decisions."""
         chosen, architecture = fitted(learner(self.learner), decisions), Architecture(codes=self.codes)
-        able = self.preset == "carousel" or chosen.architecture(architecture).memory == "history"
-        precision = torch.bfloat16 if self.low and able and torch.device(device).type == "cuda" else None
+        precision = torch.bfloat16 if self.low and torch.device(device).type == "cuda" else None
         return Plan(chosen, preset(self.preset), self.runs, self.steps, architecture, BATCH, low=precision)
 
     @staticmethod
