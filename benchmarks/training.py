@@ -30,6 +30,8 @@ from diacritic.carrier.quantise import look_up  # noqa: E402
 from diacritic.training import parallel, reference, scan  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402
+from diacritic.training.demonstrations import FORECASTER_STEPS  # noqa: E402
+from diacritic.training.forecaster import every_offset, train_forecaster  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import PRESETS  # noqa: E402
 from diacritic.training.symbolic import from_model  # noqa: E402
@@ -290,6 +292,21 @@ def literal_seconds(data: Data, updates: int = 20) -> float:
     return UPDATES * clocked(lambda: [update() for _ in range(updates)], "cuda") / updates
 
 
+def forecaster_seconds(data: Data, seeds: int = 8, updates: int = 200) -> float:
+    """Seconds per forecaster of 3,000 updates, so many seeds together; what the first updates compile is left out."""
+    forget()
+    data = data.to("cuda")
+    seen, before = data.observation[data.observation_index], data.previous[data.previous_index]
+    asked = every_offset(data.horizon, "cuda")
+
+    def train(steps: int) -> None:
+        train_forecaster(data.shape, seen, before, data.target, asked, range(seeds), steps=steps)
+
+    train(10)
+    short, long = (clocked(lambda steps=steps: train(steps), "cuda") for steps in (updates, 3 * updates))
+    return FORECASTER_STEPS * (long - short) / (2 * updates) / seeds
+
+
 def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     """Everything that is claimed for the H200, the dearest claims first."""
     print(torch.cuda.get_device_name())
@@ -306,6 +323,10 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     forget()
     for name, plan in (("float32", plan_of(2)), ("bfloat16", low), ("bfloat16_full", replace(low, preset=full))):
         save(f"gradient_error_{name}", lambda plan=plan: gradient_error(plan, data, "cuda"))
+    forget()
+    history = {"learner": learner("full-history"), "preset": PRESETS["textbook"]}
+    save("full_history_8", lambda: speed(data, 8, 50, **history))
+    save("forecaster_8_s_per_run", lambda: forecaster_seconds(data))
     forget()
     save("to_sufficiency", lambda: to_sufficiency(data, cue, 32))
     forget()
@@ -350,6 +371,8 @@ def summary(found: Results) -> str:
         f"cohort of 32: {update:.2f} ms an update, {each:.2f} s per run (target 1.5)",
         f"literal loop, one seed: {literal:.0f} s per run; ratio {literal / each:.0f} (target 300)",
         f"full gradient, cohort of 32: {number(found, 'full_gradient_32', 's_per_run'):.2f} s per run (target 5)",
+        f"forecaster, 8 together: {number(found, 'forecaster_8_s_per_run'):.2f} s per run (aim 2); full history: "
+        f"{number(found, 'full_history_8', 's_per_run'):.2f} s (aim 15)",
         f"time to first update: {number(found, 'carousel_32', 'first_update_s'):.1f} s (target 30)",
         f"first sufficient state: {number(found, done, 'sufficient'):.0f}/32, median "
         f"{number(found, done, 'median_s_per_seed'):.2f} s per seed; codes farther than 1e-5 from the nearest: "

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from diacritic.studies.tasks import Task
@@ -52,6 +52,8 @@ class Cell:
     """Updates of its forecasters; none: as many as usual."""
     misled: float = 0.0
     """Share of the episodes whose forecasts are those of an episode of another class."""
+    after: "Cell | None" = None
+    """The cell whose run of the same seed each run starts from; none: from random weights."""
 
     @property
     def name(self) -> str:
@@ -63,20 +65,27 @@ class Cell:
         extras += [f"λ={self.auxiliary:g}"] if self.auxiliary is not None else []
         extras += [f"forecaster={self.forecaster}"] if self.forecaster is not None else []
         extras += [f"misled={self.misled:g}"] if self.misled else []
+        extras += [f"after={self.after.task.title},{self.after.learner}".replace(" ", ",")] if self.after else []
         return " ".join([self.task.title, *extras])
 
     @property
     def digest(self) -> str:
         """Hash of all that decides the outcome of a run but its seed; studies that share a cell share its runs."""
-        beside = ("study", "paper", "task", "seeds", "first_seed")
+        beside = ("study", "paper", "task", "seeds", "first_seed", "after")
         decides = {key: value for key, value in vars(self).items() if key not in beside}
         decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": asdict(preset(self.preset))}
+        decides |= {} if self.after is None else {"after": self.after.digest}  # unused, it leaves hashes as they were
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def paper_count(self) -> list[int] | None:
         """The paper's sufficient seeds of how many, as a ledger has it."""
         return None if self.paper is None or self.paper.sufficient is None else list(self.paper.sufficient)
+
+    @property
+    def former(self) -> "Cell | None":
+        """The cell that it starts from, with the same seeds."""
+        return None if self.after is None else replace(self.after, seeds=self.seeds, first_seed=self.first_seed)
 
     @property
     def run_seeds(self) -> range:
@@ -91,7 +100,8 @@ class Cell:
         if paper is not None:
             count, rate = paper["sufficient"], tuple((name, bits) for name, bits in paper["rate"])
             paper = Paper(paper["block"], None if count is None else (count[0], count[1]), paper["success"], rate)
-        return Cell(**{**document, "task": place, "paper": paper})
+        after = None if document.get("after") is None else Cell.from_dict(document["after"])
+        return Cell(**{**document, "task": place, "paper": paper, "after": after})
 
 
 @dataclass(frozen=True)

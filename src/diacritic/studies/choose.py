@@ -49,5 +49,7 @@ def _quick(cell: Cell) -> Cell:
     small = replace(cell, steps=min(cell.steps, QUICK_STEPS), seeds=min(cell.seeds, QUICK_SEEDS))
     if not cell.task.recorded:
         return small
+    short = None if cell.forecaster is None else min(cell.forecaster, QUICK_STEPS)
     place = task(cell.task.name, **{**dict(cell.task.parameters), "episodes": QUICK_EPISODES})
-    return replace(small, task=place, demonstrations=QUICK_DEMONSTRATIONS)
+    after = None if cell.after is None else _quick(cell.after)
+    return replace(small, task=place, demonstrations=QUICK_DEMONSTRATIONS, forecaster=short, after=after)

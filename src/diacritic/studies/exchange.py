@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,13 +34,15 @@ def pack(
     """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts."""
     groups: dict[tuple[object, ...], dict[Run, None]] = {}
     known = list(cells)
-    for cell in known:
+    trained = [*dict.fromkeys(former for cell in known for former in _formers(cell)), *known]
+    for cell in trained:
         if not cell.task.recorded:
             raise ModelError(cell.name, "is a symbolic cell; `diacritic study run` trains it here")
         _ = learner(cell.learner), preset(cell.preset)  # an unknown name stops before anything is recorded
         groups.setdefault(_kind(cell), {}).update(dict.fromkeys(_runs(cell)))
-    orders, places = [], {}
-    for cell in known:
+    orders: list[Order] = []
+    places: dict[tuple[object, Run], tuple[str, int]] = {}
+    for cell in trained:
         kind = _kind(cell)
         different = tuple(groups.pop(kind, {}))
         for runs in (different[first : first + RUNS] for first in range(0, len(different), RUNS)):
@@ -56,6 +58,7 @@ def pack(
                 runs,
                 forecaster_steps if cell.forecaster is None else cell.forecaster,
                 cell.misled,
+                _starts(cell.after, runs, places),
             )
             orders.append(order)
             places |= {(kind, run): (order.name, k) for k, run in enumerate(runs)}
@@ -93,8 +96,26 @@ def read_placed(folder: Path) -> tuple[dict[str, Order], list[Placed]]:
 def _kind(cell: Cell) -> tuple[object, ...]:
     """What runs of one cohort share."""
     supervised = cell.forecaster, cell.misled
-    return recording_name(cell), demonstrations(cell), cell.learner, cell.preset, cell.steps, cell.codes, *supervised
+    before = None if cell.after is None else (_kind(cell.after), cell.after.beta, cell.after.rate, cell.after.auxiliary)
+    shared = recording_name(cell), demonstrations(cell), cell.learner, cell.preset, cell.steps, cell.codes
+    return *shared, *supervised, before
+
+
+def _starts(
+    former: Cell | None, runs: Sequence[Run], places: Mapping[tuple[object, Run], tuple[str, int]]
+) -> tuple[tuple[str, int], ...]:
+    """Where the runs of the same seeds are that these runs start from."""
+    return () if former is None else tuple(places[_kind(former), _run(former, run.seed)] for run in runs)
+
+
+def _formers(cell: Cell) -> list[Cell]:
+    """The cells that it starts from, the first one first."""
+    return [] if cell.former is None else [*_formers(cell.former), cell.former]
 
 
 def _runs(cell: Cell) -> Iterator[Run]:
-    return (Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds)
+    return (_run(cell, seed) for seed in cell.run_seeds)
+
+
+def _run(cell: Cell, seed: int) -> Run:
+    return Run(seed, cell.beta, cell.rate, cell.auxiliary)

@@ -16,19 +16,21 @@ from diacritic.measure.flags import CORRECT, class_error
 from diacritic.measure.gates import Gate, full, relaxed, task_gate
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.windows import Steps, task_windows
-from diacritic.rollout.franka import Rollouts, play
+from diacritic.rollout.franka import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
 from diacritic.studies.ledger import Row
 from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.franka.timeline import PHASES as TIMELINE
 from diacritic.training.folder import Result
 from diacritic.training.recorded import Scale
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.floating[Any]]
 PHASES = ("grasp", "place")  # whose rates are reported beside those of the gaps
+_PLAYED = ("success", "side", "slot", "action_error_cm")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Watched:
     scores: CohortScores
     errors: Mapping[str, Floats]
     """Share of episodes in which a decision is that of another class, by decision, [S]."""
+    imitation: Floats
+    """Mean squared error of the standardised actions at each step, [S, T]."""
 
     def passes(self, gate: Gate, by_behaviour: bool) -> NDArray[np.bool_]:
         """Which runs are sufficient; where the code is a mere readout of a larger memory, by behaviour alone."""
@@ -68,6 +72,8 @@ class Measured:
     same_codes: Floats
     """Share of the trainer's codes that the policies show again here, [S]."""
     loop: Rollouts | None
+    hybrid: Rollouts | None = None
+    """Where nothing is displayed: the expert drives until the memory has seen what it needs, then the policy acts."""
 
     def row(self, k: int, name: GateName) -> Row:
         """Fields of the ledger row of run k, judged by a gate."""
@@ -89,12 +95,20 @@ class Measured:
                 for key, steps in windows.items()
             },
             "decision_error": {key: float(error[k]) for key, error in self.held_out.errors.items()},
-            **{key: played.get(key) for key in ("success", "side", "slot", "action_error_cm", "episodes")},
+            "imitation_error": self._imitation(k),
+            **{key: played.get(key) for key in (*_PLAYED, "episodes")},
+            "hybrid": None if self.hybrid is None else {key: self.hybrid.summary(k)[key] for key in _PLAYED},
             "profile": [round(bits, 3) for bits in scores.rate[k].tolist()],
             "required_profile": [round(bits, 3) for bits in scores.required.tolist()],
             "decision_profile": [round(bits, 3) for bits in scores.decision.tolist()],
             "same_codes": float(self.same_codes[k]),
         }
+
+    def _imitation(self, k: int) -> dict[str, float | None]:
+        """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
+        error = self.held_out.imitation[k]
+        steps = {"all": range(len(error))} | {phase: self.task.phase_steps(phase) for phase in TIMELINE}
+        return {name: _mean(error, tuple(found)) for name, found in steps.items() if found}
 
     def _least(self, k: int, steps: Steps) -> dict[str, float | None]:
         found = zip(("S_Gamma", "S_G"), _gated(self.held_out.scores), strict=True)
@@ -113,15 +127,22 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     codes, actions = watch(player, held, demos.symbol_names)
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
-    own = Watched(held, last, scores, decision_errors(actions, held, task))
+    own = _watched(held, last, scores, actions, player, task)
     seen, acted = watch(player, fresh, demos.symbol_names)
-    other = Watched(
-        fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), decision_errors(acted, fresh, task)
-    )
-    loop = play(task, player, episodes, binner=binner_of(demos), threads=threads) if episodes else None
+    other = _watched(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
+    binner = binner_of(demos)
+    loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
+    felt = episodes and all(step.probe is None for step in task.steps)
+    led = play(task, player, episodes, 0, binner, threads, takeover(task, "gap1")) if felt else None
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
     same = (codes == last).mean((1, 2))
-    return Measured(task, result, own, other, on_the_way, own.content(), same, loop)
+    return Measured(task, result, own, other, on_the_way, own.content(), same, loop, led)
+
+
+def _watched(demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task) -> Watched:
+    return Watched(
+        demos, codes, scores, decision_errors(actions, demos, task), imitation_error(actions, demos, player.scale)
+    )
 
 
 def player_of(result: Result) -> Policies:
@@ -162,6 +183,12 @@ def decision_errors(actions: Floats, demos: Demos, task: Task) -> dict[str, Floa
         name: np.array([class_error(run[t], demos.actions[t], demos.latents[name]) for run in actions])
         for name, t in task.decisions.items()
     }
+
+
+def imitation_error(actions: Floats, demos: Demos, scale: Scale) -> Floats:
+    """Mean squared error of the standardised actions over episodes and components, [S, T]; what imitation minimises."""
+    apart = (actions - demos.actions) / scale.action_deviation.numpy()
+    return np.square(apart).mean((2, 3))
 
 
 def watch(player: Policies, demos: Demos, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:

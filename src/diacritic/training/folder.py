@@ -10,7 +10,7 @@ import os
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,12 +26,12 @@ from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.bundle import Bundles
 from diacritic.training.checkpoint import read_tensors, write_tensors
-from diacritic.training.cohort import Cohort
+from diacritic.training.cohort import Cohort, Plan
 from diacritic.training.data import Data
 from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
 from diacritic.training.forecaster import mislead
 from diacritic.training.order import Order
-from diacritic.training.runs import code_version
+from diacritic.training.runs import code_version, warm_start
 from diacritic.training.together import CHUNK, take_turns
 
 FORMAT = "diacritic-exchange/1"
@@ -90,20 +90,39 @@ def train_folder(
     """Train every order whose name holds all words of `only` and that has no result in `out` yet."""
     document = read_exchange(folder)
     orders = [Order.from_dict(item) for item in document["orders"]]
-    wanted = [order for order in orders if all(word in order.name for word in only.split())]
-    if not wanted:
+    chosen = [order for order in orders if all(word in order.name for word in only.split())]
+    if not chosen:
         raise ModelError("--only", f"no order's name holds {only!r}; there are {', '.join(o.name for o in orders)}")
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / EXCHANGE, json.dumps(document, ensure_ascii=False) + "\n")
-    waiting = [order for order in wanted if not finished(order, out)]
-    print(f"{len(wanted) - len(waiting)} of {len(wanted)} cohorts are there already", flush=True)
-    begun = time.perf_counter()
-    for number, training in enumerate(take_turns(_starts(folder, waiting, device, half), together), 1):
-        kept = _keep(training, out)
-        if bundles is not None:
-            bundles.add([*kept, *([out / EXCHANGE] if number == 1 else [])])
-        told = f"{training.seconds:.1f} s, its forecasters {training.supervising:.1f} s"
-        print(f"{number}/{len(waiting)} {training.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
+    by_name = {order.name: order for order in orders}
+    missing = [order for order in chosen if not finished(order, out)]
+    print(f"{len(chosen) - len(missing)} of {len(chosen)} cohorts are there already", flush=True)
+    generations = [
+        [order for order in generation if order in missing or not finished(order, out)]
+        for generation in _generations(missing, by_name)
+    ]
+    waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
+    for generation in generations:
+        for training in take_turns(_starts(folder, generation, device, half, by_name, out), together):
+            kept, done = _keep(training, out), done + 1
+            if bundles is not None:
+                bundles.add([*kept, *([out / EXCHANGE] if done == 1 else [])])
+            told = f"{training.seconds:.1f} s, its forecasters {training.supervising:.1f} s"
+            print(f"{done}/{waiting} {training.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def _generations(chosen: Sequence[Order], by_name: Mapping[str, Order]) -> list[list[Order]]:
+    """The orders with those that they start from, the latter in earlier lists."""
+    formers = {name: order.name for order in chosen for name in order.formers}
+    if not formers:
+        return [list(chosen)]
+    for name, asked in formers.items():
+        if name not in by_name:
+            raise ModelError(asked, f"starts from {name}, which is no order of this folder; export the study again")
+    earlier = _generations([order for name, order in by_name.items() if name in formers], by_name)
+    known = {order.name for generation in earlier for order in generation}
+    return [*earlier, [order for order in chosen if order.name not in known]]
 
 
 def read_exchange(folder: Path) -> dict[str, Any]:
@@ -151,7 +170,9 @@ def read_result(order: Order, out: Path) -> Result | None:
     return Result(order, weights, steps, codes, {key: json.loads(text) for key, text in notes.items()})
 
 
-def _starts(folder: Path, orders: Sequence[Order], device: str, half: bool) -> Iterator[Training]:
+def _starts(
+    folder: Path, orders: Sequence[Order], device: str, half: bool, by_name: Mapping[str, Order], out: Path
+) -> Iterator[Training]:
     for order in orders:
         task, prepared = _prepared(folder / "demos" / order.recording, order.demonstrations, order.demos_sha256)
         plan = order.plan(len(task.decisions), device)
@@ -162,7 +183,21 @@ def _starts(folder: Path, orders: Sequence[Order], device: str, half: bool) -> I
         data = _misled(data, order)
         supervising = time.perf_counter() - begun
         data = _by_run(data, [seeds.index(run.seed) for run in order.runs])
-        yield Training(order, Cohort(plan, data, device), prepared, supervising, half)
+        begin = _warm(order, plan, data, by_name, out) if order.start else None
+        yield Training(order, Cohort(plan, data, device, begin), prepared, supervising, half)
+
+
+def _warm(order: Order, plan: Plan, data: Data, by_name: Mapping[str, Order], out: Path) -> dict[str, torch.Tensor]:
+    """Each run's start from the run that its order names; heads that were thrown away begin anew."""
+    results = {name: read_result(by_name[name], out) for name in order.formers}
+    found = []
+    for name, k in order.start:
+        result = results[name]
+        if result is None or k >= len(result.order.runs):
+            raise ModelError(order.name, f"run {k} of {name}, which it starts from, is not in {out}; train that first")
+        own = {key: value[k] for key, value in result.weights.items() if not key.startswith("scale.")}
+        found.append((f"{name}, run {k}", own))
+    return warm_start(found, plan, data)
 
 
 def _misled(data: Data, order: Order) -> Data:

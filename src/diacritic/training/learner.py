@@ -43,6 +43,7 @@ BASE: tuple[Term, ...] = (Imitation(), Rate(), Quantisation())
 _BFS = FutureSufficiency()
 _FORECAST = FutureBehaviour()
 _PENDING = PendingDecisions()
+_SECOND = (("", 256), ("-1024", 1024))  # a second carrier for the hidden parameter: its name and its codes
 _PENDING_SYMBOL = PendingDecisions(reads="symbol")
 
 
@@ -86,14 +87,20 @@ def _learners() -> list[Learner]:
         made("teacher-state", TeacherState(), note="the full-history policy's state"),
         made("sysid", Identification(), note="the hidden parameter through the same code"),
         made("sysid-light", Identification(), auxiliary=0.1, note="weight 0.1"),
-        made("dual", Identification(), identification=256, note="a second carrier for the hidden parameter"),
-        made(
-            "dual-detached",
-            Identification(),
-            identification=256,
-            detached=True,
-            note="without its gradient in the encoders",
-        ),
+        *[
+            made(f"dual{name}", Identification(), identification=codes, note=f"a second carrier of {codes} codes")
+            for name, codes in _SECOND
+        ],
+        *[
+            made(
+                f"dual-detached{name}",
+                Identification(),
+                identification=codes,
+                detached=True,
+                note="without its gradient in the encoders",
+            )
+            for name, codes in _SECOND
+        ],
         Learner("inverse-only", policy_free, note="multi-step inverse; the policy reads, no rate"),
         Learner("inverse-only+rate", (*policy_free, Rate()), note="and the rate"),
         made("inverse+imitation", Inverse(), note="inverse, imitation and rate together"),

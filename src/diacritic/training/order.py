@@ -35,6 +35,8 @@ class Order:
     forecaster_steps: int = FORECASTER_STEPS
     misled: float = 0.0
     """Share of the episodes whose forecasts are those of an episode of another class."""
+    start: tuple[tuple[str, int], ...] = ()
+    """Of each run the order, by name, and its run whose weights it starts from; none: from random weights."""
     low: bool = True
     """On CUDA, bf16 for everything but the code scan."""
 
@@ -49,7 +51,8 @@ class Order:
         return self._digest("runs")
 
     def _digest(self, *left_out: str) -> str:
-        unused = () if self.misled else ("misled",)  # an addition that is not used leaves names as they were
+        # An addition that is not used leaves names as they were.
+        unused = [key for key in ("misled", "start") if not getattr(self, key)]
         decides = {key: value for key, value in asdict(self).items() if key not in (*left_out, *unused)}
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
@@ -57,6 +60,11 @@ class Order:
     def seeds(self) -> tuple[int, ...]:
         """Different seeds of its runs, in order: runs of one seed share a forecaster."""
         return tuple(sorted({run.seed for run in self.runs}))
+
+    @property
+    def formers(self) -> set[str]:
+        """The names of the orders that must be trained before it."""
+        return {name for name, _ in self.start}
 
     def plan(self, decisions: int, device: str) -> Plan:
         """The cohort's plan for a task with so many decisions."""
@@ -74,4 +82,7 @@ class Order:
         if extra or not {"recording", "runs", "learner"} <= document.keys():
             reason = f"{', '.join(extra)}: unknown" if extra else "recording, runs or learner is missing"
             raise ModelError("order", f"{reason}; export the study again with this version")
-        return Order(**{**document, "runs": tuple(Run(**item) for item in document["runs"])})
+        start = tuple((str(name), int(k)) for name, k in document.get("start", ()))
+        if len(start) not in (0, len(document["runs"])):
+            raise ModelError("order", f"{len(start)} starts for {len(document['runs'])} runs; export the study again")
+        return Order(**{**document, "runs": tuple(Run(**item) for item in document["runs"]), "start": start})

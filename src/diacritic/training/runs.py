@@ -101,17 +101,21 @@ def stacked_runs(paths: Sequence[Path], plan: Plan, data: Data) -> dict[str, tor
     """The weights of finished runs as the start of a new cohort, one run for each of its seeds."""
     if len(paths) != len(plan.runs):
         raise ModelError("--warm-start", f"{len(paths)} runs for {len(plan.runs)} seeds; give one for each")
-    found = [load_run(path)[3] for path in paths]
+    return warm_start([(str(path), load_run(path)[3]) for path in paths], plan, data)
+
+
+def warm_start(
+    found: Sequence[tuple[str, Mapping[str, torch.Tensor]]], plan: Plan, data: Data
+) -> dict[str, torch.Tensor]:
+    """The start of a cohort of which each run has the named weights given; what they lack begins as usual."""
     parameters = {}
     for name, value in start(plan, data).items():
-        for path, weights in zip(paths, found, strict=True):
+        for title, weights in found:
             if name in weights and weights[name].shape != value.shape[1:]:
                 have, need = tuple(weights[name].shape), tuple(value.shape[1:])
-                raise ModelError(
-                    str(path), f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes"
-                )
-        fresh = value.unbind(0)
-        parameters[name] = torch.stack([weights.get(name, own) for weights, own in zip(found, fresh, strict=True)])
+                raise ModelError(title, f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes")
+        own = zip(found, value.unbind(0), strict=True)
+        parameters[name] = torch.stack([weights.get(name, fresh).to(fresh.dtype) for (_, weights), fresh in own])
     return parameters
 
 

@@ -46,6 +46,8 @@ def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.Mon
         {"auxiliary": 0.1},
         {"forecaster": 100},
         {"misled": 0.25},
+        {"after": CELL},
+        {"after": replace(CELL, learner="scaffold")},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -53,8 +55,19 @@ def test_everything_else_does(change):
     assert replace(CELL, **change).digest != CELL.digest
 
 
+def test_where_it_starts_decides_and_takes_its_seeds():
+    digests = {replace(CELL, after=replace(CELL, beta=beta)).digest for beta in (0.0, 1.0)}
+    assert len(digests) == 2
+    assert replace(CELL, after=CELL, seeds=3, first_seed=2).former == replace(CELL, seeds=3, first_seed=2)
+    assert CELL.former is None
+
+
+def test_an_addition_that_is_not_used_leaves_hashes_as_they_were():
+    assert CELL.digest == "ecc1ba8f764baed1"
+
+
 def test_it_survives_json():
-    for cell in (CELL, replace(CELL, paper=None), replace(CELL, paper=Paper("figure"))):
+    for cell in (CELL, replace(CELL, paper=None), replace(CELL, paper=Paper("figure")), replace(CELL, after=CELL)):
         assert Cell.from_dict(json.loads(json.dumps(asdict(cell)))) == cell
 
 
@@ -62,4 +75,5 @@ def test_names_tell_what_differs_from_the_usual():
     assert CELL.name == "two-cues gap=6 β=0.001"
     changed = replace(CELL, demonstrations=24, codes=8, rate=3e-4, auxiliary=0.1, forecaster=100, misled=0.25)
     assert changed.name == "two-cues gap=6 β=0.001 N=24 K=8 lr=0.0003 λ=0.1 forecaster=100 misled=0.25"
+    assert replace(CELL, after=CELL).name == "two-cues gap=6 β=0.001 after=two-cues,gap=6,plain"
     assert list(replace(CELL, first_seed=8, seeds=2).run_seeds) == [8, 9]

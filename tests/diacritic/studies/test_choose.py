@@ -33,4 +33,7 @@ def test_quick_cells_are_tiny_and_have_names_of_their_own():
     usual = cells_of(studies_named(["learning-targets"]))
     quick = cells_of(studies_named(["learning-targets"]), quick=True, seeds=1)
     assert {(cell.steps, cell.seeds, cell.demonstrations) for cell in quick} == {(20, 1, 64)}
+    assert all(cell.forecaster in (None, 20) for cell in cells_of(studies_named(["forecaster"]), quick=True))
+    later = [cell.after for cell in cells_of(studies_named(["interventions"]), quick=True) if cell.after]
+    assert {(cell.steps, cell.demonstrations) for cell in later} == {(20, 64)}
     assert not {cell.name for cell in usual} & {cell.name for cell in quick}

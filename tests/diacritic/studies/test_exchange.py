@@ -40,6 +40,19 @@ def test_numbers_share_a_cohort_and_everything_else_does_not(demos: Path):
         assert runs == [Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds]
 
 
+def test_an_order_names_the_runs_that_it_starts_from(demos: Path):
+    easy = replace(PLAIN, task=task("two-cues", gap=2, first_gap=1, episodes=40), beta=0.0, seeds=1)
+    hard = [replace(PLAIN, after=easy, beta=beta) for beta in (0.0, 0.1)]
+    orders, placed = pack([PLAIN, *hard, replace(easy, beta=0.5)], demos)
+    former, plain, later = orders
+    assert [len(order.runs) for order in orders] == [3, 2, 4]
+    assert [run.beta for run in former.runs] == [0.0, 0.0, 0.5]
+    assert [item.cell for item in placed] == [PLAIN, *hard, replace(easy, beta=0.5)]
+    assert later.start == tuple((former.name, k) for k in (0, 1, 0, 1))
+    assert (plain.start, later.formers) == ((), {former.name})
+    assert len(pack([hard[0], replace(hard[0], after=None)], demos)[0]) == 3
+
+
 def test_studies_that_share_a_cell_share_its_runs_and_gates_share_them_too(demos: Path):
     orders, placed = pack([PLAIN, replace(PLAIN, study="other"), replace(PLAIN, gate="relaxed")], demos)
     assert [len(order.runs) for order in orders] == [2]

@@ -48,6 +48,7 @@ def test_rows_runs_and_going_on(home: Path, tmp_path: Path):
             == {"gap1", "gap2", "grasp", "place"}
         )
         assert row["same_codes"] == 1.0
+        assert row["hybrid"] is None  # there is a display
         assert row["N"] == 24
         assert (row["episodes"], row["paper"]) == (2, [1, 2])
         assert 0 <= row["success"] <= 1

@@ -11,8 +11,18 @@ from certify.errors import ModelError
 from diacritic.demos.storage import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.studies.cell import GateName
-from diacritic.studies.recorded import Measured, Watched, gate_of, measure, reported, sole_carrier
+from diacritic.studies.recorded import (
+    Measured,
+    Watched,
+    gate_of,
+    imitation_error,
+    measure,
+    player_of,
+    reported,
+    sole_carrier,
+)
 from diacritic.studies.recordings import recording
+from diacritic.studies.tasks import task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.folder import Result, read_result, train_folder
 
@@ -82,6 +92,44 @@ def test_a_memory_that_only_reads_out_a_code_is_judged_by_behaviour(measured: Me
     notes = {**measured.result.notes, "architecture": {**measured.result.notes["architecture"], "memory": "gru"}}
     assert sole_carrier(measured.result)
     assert not sole_carrier(replace(measured.result, notes=notes))
+
+
+def test_imitation_errors_are_told_by_phase(measured: Measured):
+    rng = np.random.default_rng(0)
+    each = rng.random(measured.held_out.imitation.shape)
+    told = replace(measured, held_out=replace(measured.held_out, imitation=each)).row(1, "task")["imitation_error"]
+    assert told.keys() == {"all", "approach", "scan", "gap1", "grasp", "gap2", "place"}
+    for phase in told.keys() - {"all"}:
+        assert told[phase] == pytest.approx(each[1, list(TASK.phase_steps(phase))].mean(), abs=1e-6)
+    assert told["all"] == pytest.approx(each[1].mean(), abs=1e-6)
+
+
+def test_imitation_errors_are_in_standard_deviations_of_the_action(measured: Measured):
+    demos, scale = measured.held_out.demos, player_of(measured.result).scale
+    apart = np.zeros((2, *demos.actions.shape), np.float32)
+    apart[1, 3] = 2 * scale.action_deviation.numpy()  # at step 3, every component
+    found = imitation_error(demos.actions + apart, demos, scale)
+    expected = np.zeros((2, demos.steps))
+    expected[1, 3] = 4
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Path):
+    cell = replace(PLAIN, task=task("weighing", gap=1, hold=1, episodes=16), demonstrations=8, seeds=1)
+    (order,), _ = exported([cell], folder / "w", folder / "demos")
+    train_folder(folder / "w", folder / "w-back")
+    result = read_result(order, folder / "w-back")
+    assert result is not None
+    demos = recording(cell, folder / "demos")
+    found = measure(result, demos, demos, 2, threads=1)
+    assert found.loop is not None
+    assert found.hybrid is not None
+    assert (found.loop.takeover, found.hybrid.takeover) == (0, found.task.phase_steps("gap1")[0])
+    assert found.hybrid.error[:, : found.hybrid.takeover].max() == 0  # the expert drove
+    row = found.row(0, "task")
+    assert row["hybrid"].keys() == {"success", "side", "slot", "action_error_cm"}
+    assert row["hybrid"]["side"] == found.hybrid.side[0].mean()
+    assert "scan" in row["imitation_error"]
 
 
 def test_gates_by_name():

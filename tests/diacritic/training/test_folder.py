@@ -17,6 +17,7 @@ from exchanged import FREE, PLAIN, exported
 import certify
 import diacritic
 from certify.errors import ModelError
+from diacritic.studies.tasks import task
 from diacritic.training.bundle import Bundles
 from diacritic.training.folder import EXCHANGE, finished, read_exchange, read_result, train_folder
 
@@ -146,6 +147,27 @@ def test_words_choose_orders_and_bad_folders_are_named(tmp_path: Path, demos: Pa
     (tmp_path / "x" / EXCHANGE).write_text(json.dumps({**document, "orders": [{"learner": "plain", "new": 1}]}))
     with pytest.raises(ModelError, match="new: unknown"):
         train_folder(tmp_path / "x", tmp_path / "out")
+
+
+def test_orders_start_from_others_which_are_trained_before(tmp_path: Path, demos: Path):
+    easy = replace(PLAIN, task=task("two-cues", gap=2, first_gap=1, episodes=40))
+    hard = replace(PLAIN, after=easy, steps=1)
+    (former, other, later), _ = exported([PLAIN, hard], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "out", together=2, only=later.name)
+    assert [finished(order, tmp_path / "out") for order in (former, other, later)] == [True, False, True]
+    first, second = (read_result(order, tmp_path / "out") for order in (former, later))
+    assert first is not None
+    assert second is not None
+    moved = (second.weights["residual.out.weight"] - first.weights["residual.out.weight"]).abs()
+    assert 0 < moved.max() < 0.002  # one update from there; two random starts are far apart
+    (tmp_path / "out" / f"{former.name}.safetensors").unlink()
+    train_folder(tmp_path / "x", tmp_path / "out", only=later.name)
+    assert not finished(former, tmp_path / "out")  # nobody needs it any more
+    document = json.loads((tmp_path / "x" / EXCHANGE).read_text())
+    document["orders"] = [item for item in document["orders"] if item["start"]]
+    (tmp_path / "x" / EXCHANGE).write_text(json.dumps(document))
+    with pytest.raises(ModelError, match="which is no order of this folder"):
+        train_folder(tmp_path / "x", tmp_path / "new")
 
 
 def test_misled_forecasts_change_what_is_learned_and_need_forecasts(tmp_path: Path, demos: Path):

@@ -14,7 +14,16 @@ ORDER = Order("short", "0" * 64, 24, "plain+bfs", "carousel", 4, 16, (Run(3), Ru
 
 
 def test_it_survives_json():
-    assert Order.from_dict(json.loads(json.dumps(asdict(ORDER)))) == ORDER
+    later = replace(ORDER, start=(("former", 0), ("former", 2), ("other", 0)))
+    for order in (ORDER, later):
+        assert Order.from_dict(json.loads(json.dumps(asdict(order)))) == order
+    assert later.formers == {"former", "other"}
+    with pytest.raises(ModelError, match="2 starts for 3 runs"):
+        Order.from_dict(asdict(replace(later, start=later.start[:2])))
+
+
+def test_an_addition_that_is_not_used_leaves_names_as_they_were():
+    assert ORDER.name.endswith("-5da7f924feb7")
 
 
 def test_every_part_decides_the_name():
@@ -29,6 +38,7 @@ def test_every_part_decides_the_name():
         "runs": (Run(3),),
         "forecaster_steps": 7,
         "misled": 0.25,
+        "start": (("former", 0), ("former", 2), ("other", 0)),
         "low": False,
     }
     assert changes.keys() == asdict(ORDER).keys()
@@ -41,12 +51,11 @@ def test_runs_of_one_seed_share_a_forecaster():
     assert ORDER.seeds == (1, 3)
 
 
-def test_low_precision_is_for_the_carousel_and_full_histories_on_cuda_alone():
-    assert ORDER.plan(2, "cuda").low == torch.bfloat16
-    assert ORDER.plan(2, "cpu").low is None
-    assert replace(ORDER, preset="textbook").plan(2, "cuda").low is None
-    assert replace(ORDER, preset="textbook", learner="full-history").plan(2, "cuda").low == torch.bfloat16
-    assert replace(ORDER, low=False).plan(2, "cuda").low is None
+def test_low_precision_is_for_cuda_alone_with_either_gradient():
+    for order in (ORDER, replace(ORDER, preset="textbook"), replace(ORDER, preset="textbook", learner="full-history")):
+        assert order.plan(2, "cuda").low == torch.bfloat16
+        assert order.plan(2, "cpu").low is None
+        assert replace(order, low=False).plan(2, "cuda").low is None
 
 
 def test_a_foreign_order_is_refused():

@@ -37,6 +37,7 @@ from diacritic.studies.catalogue import (
 from diacritic.studies.catalogue.settings import NOT_RESULTS
 from diacritic.studies.cell import Cell, Study
 from diacritic.studies.figure import Figure
+from diacritic.studies.past import cells as past
 
 __all__ = ["CELLS", "FIGURES", "NOT_RESULTS", "STUDIES"]
 
@@ -71,6 +72,7 @@ _FILES: tuple[ModuleType, ...] = (
     weighing,
     pixels,
     cost,
+    past,
 )
 STUDIES: dict[str, Study] = {file.STUDY.name: file.STUDY for file in _FILES}
 """Every study by its name, in the order in which their runs are made."""

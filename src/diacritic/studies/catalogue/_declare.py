@@ -1,16 +1,20 @@
 """Words in which the catalogue declares its cells; every count comes from the reference."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from statistics import mean
 from typing import Any
 
 from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.ledger import Row
 from diacritic.studies.reference import Block, count, figure, row
+from diacritic.studies.results import Derived, Results, gathered
 from diacritic.studies.tasks import Task, task
-from diacritic.studies.verdicts import Count, Range
+from diacritic.studies.verdicts import Count, Range, Value
 
 PRESETS = ("carousel", "textbook")
 RECORDED = "event-agnostic-recorded"
 LONG = 40  # beyond so many steps only the plain learner is trained with the full gradient, which is slow there
+ERROR_TOLERANCE = 0.005  # of a squared error of standardised actions
 GAPS = {"gap1": "first_gap_bits", "gap2": "second_gap_bits"}
 """Our windows of the robot tasks, and what the reference calls their rates."""
 SETTINGS = {
@@ -60,3 +64,18 @@ def range_of(block: str, key: str) -> Range:
     """A number, or a pair that is a range."""
     known = figure(block, key)
     return Range(*map(float, known)) if isinstance(known, list) else Range(float(known), float(known))
+
+
+def imitation_error(phase: str = "all") -> Callable[[Row], float | None]:
+    """The squared error of a row's standardised actions on held-out episodes, in a phase or over all steps."""
+    return lambda row: row.get("imitation_error", {}).get(phase)
+
+
+def mean_of(cells: Sequence[Cell], told: Callable[[Row], float | None]) -> Derived:
+    """The mean of what rows tell, over those that tell it; nothing while a run is missing."""
+
+    def derive(results: Results) -> Value | None:
+        known = [number for run in gathered(results, cells) if (number := told(run)) is not None]
+        return Range(mean(known), mean(known)) if known else None
+
+    return derive

@@ -4,7 +4,7 @@ from functools import partial
 
 from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name, symmetric_error
 from diacritic.measure.gates import THRESHOLD
-from diacritic.studies.catalogue._declare import counted, franka
+from diacritic.studies.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of
 from diacritic.studies.catalogue.plain_trajectories import EPISODES
 from diacritic.studies.cell import Cell, Paper, Study
 from diacritic.studies.figure import Figure
@@ -64,6 +64,17 @@ FIGURES = (
             _BLOCK,
             Count(_TABLE["correct_seeds"][k], _TABLE["seeds"]),
             derived=tally([CELLS[k]], lambda row: row["decision_error"]["slot"] < CORRECT),
+        )
+        for k, millimetres in enumerate(_TABLE["delta_mm"])
+    ),
+    *(
+        Figure(
+            f"leak {millimetres:g} mm: squared action error on held-out episodes",
+            _BLOCK,
+            value(_TABLE["held_out_action_mse"][k]),
+            derived=mean_of([CELLS[k]], imitation_error()),
+            within=ERROR_TOLERANCE,
+            better="lower",
         )
         for k, millimetres in enumerate(_TABLE["delta_mm"])
     ),

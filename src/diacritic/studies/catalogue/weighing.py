@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.catalogue._declare import franka, range_of, reported
+from diacritic.studies.catalogue._declare import ERROR_TOLERANCE, franka, imitation_error, mean_of, range_of, reported
 from diacritic.studies.catalogue.requirements import recording
 from diacritic.studies.cell import Cell, Study
 from diacritic.studies.figure import Figure
+from diacritic.studies.ledger import Row
+from diacritic.studies.recordings import DEMONSTRATIONS
 from diacritic.studies.reference import block, figure
-from diacritic.studies.results import Results, rate_range
+from diacritic.studies.results import Derived, Results, rate_range
 from diacritic.studies.tasks import task
-from diacritic.studies.verdicts import Count, Value, value
+from diacritic.studies.verdicts import SUCCESS_TOLERANCE, Count, Range, Value, value
 
 NAME, _BLOCK = "weighing", "table.weigh"
 _LEARNERS = {
@@ -41,6 +43,37 @@ def _cells() -> Iterator[Cell]:
 
 CELLS = tuple(_cells())
 _START = [cell for cell in CELLS if cell.learner == "task-informed-start" and cell.task.name == NAME]
+
+
+_USUAL = {gap: task("weighing", gap=gap) for gap in (6, 20)}
+
+
+def _of(learner: str, *gaps: int) -> list[Cell]:
+    """The cells of a learner of the table at these gaps, in the frozen settings."""
+    name, preset = _LEARNERS[learner]
+    places = [_USUAL[gap] for gap in gaps]
+    found = [cell for cell in CELLS if cell.task in places and (cell.learner, cell.preset) == (name, preset)]
+    return [cell for cell in found if cell.demonstrations == DEMONSTRATIONS]
+
+
+def _hybrid(gap: int, key: str) -> Derived:
+    """Mean outcome of the sufficient policies from the first step when the expert weighs for them."""
+
+    def told(row: Row) -> float | None:
+        return row["hybrid"][key] if row["sufficient"] and row.get("hybrid") else None
+
+    return mean_of(_of("task-informed from step 0", gap), told)
+
+
+def _weighing_error(learner: str) -> Derived:
+    """The stretch of a learner's squared action errors inside the weighing block, over both gaps."""
+
+    def derive(results: Results) -> Value | None:
+        each = [mean_of([cell], imitation_error("scan"))(results) for cell in _of(learner, *_USUAL)]
+        known = [found.low for found in each if isinstance(found, Range)]
+        return Range(min(known), max(known)) if len(known) == len(_USUAL) else None
+
+    return derive
 
 
 def _expert(results: Results) -> Value | None:
@@ -76,19 +109,33 @@ FIGURES = (
     ),
     *(
         Figure(
-            f"hybrid rollout, gap {known['gap']}: side accuracy",
+            f"hybrid rollout of the sufficient runs, gap {known['gap']}: {title}",
             "weigh.hybrid",
-            value(known["side_accuracy_after"]),
+            value(known[paper]),
+            derived=_hybrid(known["gap"], ours),
+            within=SUCCESS_TOLERANCE,
             better="higher",
-            lacks="hybrid rollouts of the sufficient runs",
         )
         for known in figure("weigh.hybrid", "rows")
+        for title, ours, paper in (
+            ("side accuracy", "side", "side_accuracy_after"),
+            ("success", "success", "closed_loop_after"),
+        )
     ),
-    Figure(
-        "action error in the weighing block, task-informed from the first step",
-        "weigh.precision",
-        value(figure("weigh.precision", "weighing_block_action_error.from_step_0")),
-        better="lower",
-        lacks="action errors by phase in the ledger",
+    *(
+        Figure(
+            f"squared action error in the weighing block, {learner}",
+            "weigh.precision",
+            range_of("weigh.precision", f"weighing_block_action_error.{key}"),
+            derived=_weighing_error(learner),
+            within=ERROR_TOLERANCE,
+            better="lower",
+        )
+        for learner, key in (
+            ("task-informed from step 0", "from_step_0"),
+            ("system-id", "system_id"),
+            ("plain", "plain"),
+            ("full-history", "full_history"),
+        )
     ),
 )

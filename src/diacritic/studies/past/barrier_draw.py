@@ -99,6 +99,11 @@ def first_updates(figure: Any, rows: Sequence[Row]) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False)
 
 
+def first_height(rows: Sequence[Row]) -> float:
+    """Inches for a line a cell."""
+    return 1.2 + 0.3 * len(by(rows, "cell"))
+
+
 def misleading(figure: Any, rows: Sequence[Row]) -> None:
     """What a history tells of its error, by the distance; and sufficient seeds over the horizon."""
     families = by([row | {"family": family(row)} for row in rows], "family")
@@ -131,16 +136,21 @@ FIGURES: dict[str, tuple[Draw, Callable[[Sequence[Row]], float]]] = {  # and the
     "basin": (basin, lambda rows: 3.6),
     "left-out": (first_updates, lambda rows: 1.2 + 0.75 * len(by(rows, "cell"))),
     "misleading": (misleading, lambda rows: 4.0),
-    "first-sufficient": (first_updates, lambda rows: 1.2 + 0.3 * len(by(rows, "cell"))),
+    "first-sufficient": (first_updates, first_height),
 }
 
 
 def svg(name: str, rows: Sequence[Row]) -> str:
     """The figure of one ledger."""
     draw, height = FIGURES[name]
+    return drawn(name, lambda figure: draw(figure, rows), height(rows))
+
+
+def drawn(name: str, draw: Callable[[Any], None], height: float) -> str:
+    """A figure as SVG, the same for the same rows; `height` in inches."""
     with need("matplotlib", "report").rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}):
-        figure = need("matplotlib.figure", "report").Figure(figsize=(9, height(rows)), layout="constrained")
-        draw(figure, rows)
+        figure = need("matplotlib.figure", "report").Figure(figsize=(9, height), layout="constrained")
+        draw(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"

@@ -1,4 +1,4 @@
-"""The tables of docs/past.md, from the ledgers: `python -m diacritic.studies.past.page results docs/past.md`."""
+"""The tables and the picture of docs/past.md: `python -m diacritic.studies.past.page results docs/past.md`."""
 
 import re
 import sys
@@ -7,7 +7,10 @@ from pathlib import Path
 
 from diacritic.demos.storage import write_text
 from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.past.barrier_draw import drawn, first_height, first_updates
 from diacritic.studies.past.barrier_page import between
+from diacritic.studies.past.reach import first_rows, reach, summary
+from diacritic.studies.results import Results
 
 KINDS = ("development", "held-out", "afterwards")
 
@@ -59,15 +62,27 @@ def _most(values: Sequence[float]) -> str:
 
 
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetting, "past-certified": certified}
+REACH, FIRST = "past-cells", "past-first"
+PICTURE = Path("images") / "past" / "first.svg"
 
 
 def filled(text: str, results: Path) -> str:
     """The page with the tables of the ledgers between its marks."""
     for study, table in TABLES.items():
         text = between(text, study, table(read_ledger(results / f"{study}.jsonl")))
-    return text
+    known = Results.read(results)
+    shown = f"![Updates until first sufficient]({PICTURE.as_posix()})" if first_rows(known) else "*Not run yet.*"
+    return between(between(text, REACH, f"{summary(known)}\n\n{reach(known)}"), FIRST, shown)
+
+
+def main(results: Path, page: Path) -> None:
+    """Fill in the page and, once there is something to see, draw its picture."""
+    write_text(page, filled(page.read_text(encoding="utf-8"), results))
+    rows = first_rows(Results.read(results))
+    if rows:
+        (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+        write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_updates(figure, rows), first_height(rows)))
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[2])
-    write_text(page, filled(page.read_text(encoding="utf-8"), Path(sys.argv[1])))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -7,17 +7,22 @@ from study_rows import run_of
 
 from diacritic.studies.catalogue import (
     cost,
+    dual,
+    forecaster,
     gate_and_estimator,
     hidden_mass,
     leak_audit,
     pixels,
     requirements,
     settings,
+    weighing,
 )
 from diacritic.studies.catalogue import statistics as distances
 from diacritic.studies.cell import Cell
+from diacritic.studies.reference import block
 from diacritic.studies.results import Results
 from diacritic.studies.verdicts import Count, Range
+from diacritic.training.learner import LEARNERS
 
 
 def figure(figures, name: str):
@@ -122,3 +127,54 @@ def test_a_step_takes_time_and_the_student_is_small(monkeypatch: pytest.MonkeyPa
 def test_shared_cells_are_one_run():
     first, second = leak_audit.CELLS[0], replace(leak_audit.CELLS[0], study="another")
     assert first.digest == second.digest
+
+
+def test_second_carriers_have_as_many_codes_as_in_the_paper():
+    for cell, known in zip(dual.STUDY.cells, block("table.dual")["rows"], strict=True):
+        assert dict(LEARNERS[cell.learner].changes).get("identification") == known.get("K_id")
+        assert dict(LEARNERS[cell.learner].changes).get("detached", False) == ("stop" in known["configuration"])
+
+
+def test_short_and_misled_forecasters_are_counted_on_fresh_episodes():
+    cells = [cell for cell in forecaster.STUDY.cells if cell.forecaster or cell.misled]
+    assert [(cell.forecaster, cell.misled) for cell in cells] == [
+        *((steps, 0.0) for steps in (300, 100, 30)),
+        *((None, share) for share in (0.05, 0.1, 0.2)),
+    ]
+    rows = []
+    for k, cell in enumerate(cells):
+        fresh = [seed <= k for seed in cell.run_seeds]
+        rows += [run_of(cell, seed, fresh_sufficient=fresh[seed], slot=0.5 + seed / 100) for seed in cell.run_seeds]
+    rows[0]["diverged"] = True
+    found = [asked.ours(Results({"x": rows}), "forecaster") for asked in forecaster.FIGURES]
+    assert found[:6] == [Count(0, 8), *(Count(k + 1, 8) for k in range(1, 6))]
+    assert all(isinstance(slot, Range) and slot.low == pytest.approx(0.535) for slot in found[6:])
+    assert forecaster.FIGURES[0].ours(Results({"x": rows[1:]}), "forecaster") is None
+
+
+def test_hybrid_rollouts_are_of_the_sufficient_runs():
+    informed = [cell for cell in weighing.CELLS if cell.learner == "task-informed-start" and cell.demonstrations == 448]
+    (cell,) = [cell for cell in informed if dict(cell.task.parameters)["gap"] == 20]
+    rows = [
+        run_of(cell, seed, sufficient=seed > 1, hybrid={"side": 0.1 if seed < 2 else 0.9, "success": 0.3})
+        for seed in cell.run_seeds
+    ]
+    side = figure(weighing.FIGURES, "hybrid rollout of the sufficient runs, gap 20: side")
+    found = side.ours(Results({"x": rows}), "weighing")
+    assert isinstance(found, Range)
+    assert found.low == found.high == pytest.approx(0.9)
+    assert side.ours(Results({"x": rows[1:]}), "weighing") is None
+
+
+def test_errors_in_the_weighing_block_stretch_over_both_gaps():
+    cells = [found for found in weighing.CELLS if found.learner == "sysid"]
+    rows = [
+        run_of(cell, seed, imitation_error={"scan": 0.1 * (k + 1), "all": 9.0})
+        for k, cell in enumerate(cells)
+        for seed in cell.run_seeds
+    ]
+    asked = figure(weighing.FIGURES, "squared action error in the weighing block, system-id")
+    found = asked.ours(Results({"x": rows}), "weighing")
+    assert isinstance(found, Range)
+    assert (found.low, found.high) == pytest.approx((0.1, 0.2))
+    assert asked.ours(Results({"x": rows[:8]}), "weighing") is None

@@ -1,14 +1,18 @@
 """The page past the paper shows what the ledgers hold."""
 
+import json
 from pathlib import Path
 
 import pytest
+from study_rows import run_of
 
 from certify.errors import ModelError
 from diacritic.studies.ledger import read_ledger
-from diacritic.studies.past.page import TABLES, by_task, filled, forgetting
+from diacritic.studies.past.cells import CELLS
+from diacritic.studies.past.page import FIRST, PICTURE, REACH, TABLES, by_task, filled, forgetting, main
 
 ROOT = Path(__file__).parents[4]
+MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in (*TABLES, REACH, FIRST))
 
 
 def test_the_tables_are_those_of_the_ledgers() -> None:
@@ -33,8 +37,22 @@ def test_a_page_without_marks_is_refused() -> None:
 
 
 def test_empty_marks_are_filled_and_what_stands_around_them_stays() -> None:
-    marks = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in TABLES)
-    page = filled(f"before\n{marks}", ROOT / "results")
+    page = filled(f"before\n{MARKS}", ROOT / "results")
     assert page.startswith("before\n")
-    assert all(f"\n<!-- end of {name} -->\nafter {name}\n" in page for name in TABLES)
+    assert all(f"\n<!-- end of {name} -->\nafter {name}\n" in page for name in (*TABLES, REACH, FIRST))
     assert filled(page, ROOT / "results") == page
+
+
+def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Path) -> None:
+    page = tmp_path / "past.md"
+    page.write_text(MARKS, encoding="utf-8")
+    for name in TABLES:
+        (tmp_path / f"{name}.jsonl").write_text((ROOT / "results" / f"{name}.jsonl").read_text())
+    main(tmp_path, page)
+    assert "*Not run yet.*" in page.read_text(encoding="utf-8")
+    assert not (tmp_path / PICTURE).exists()
+    more = {"seconds": 1.0, "surplus": {}, "first_sufficient_step": 500}
+    (tmp_path / "some.jsonl").write_text(json.dumps(run_of(CELLS[0], 0, **more)) + "\n")
+    main(tmp_path, page)
+    assert f"]({PICTURE.as_posix()})" in page.read_text(encoding="utf-8")
+    assert CELLS[0].name in (tmp_path / PICTURE).read_text(encoding="utf-8")
