@@ -14,6 +14,8 @@ def test_the_costs_of_training_are_those_that_were_measured():
     for seeds in (8, 32, 64):
         assert f"| {seeds} seeds together | {found[f'carousel_{seeds}']['s_per_run']:.2f} |" in page
     assert f"| 32 seeds, full gradient | {found['full_gradient_32']['s_per_run']:.2f} |" in page
+    assert f"| full-history Transformer, 8 seeds together | {found['full_history_8']['s_per_run']:.2f} |" in page
+    assert f"8 seeds together | {found['forecaster_8_s_per_run']:.2f} |" in page
     assert f"comes after {found['carousel_32']['first_update_s']:.1f} s" in page
     agreement = found["to_sufficiency"]["agreement"]
     assert agreement["beyond_1e-5"] == 0

@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Bad input ends with one line on standard error and status 2."""
     try:
         command = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="diacritic", args=arguments)
-        return command.run()
+        status = command.run()
+        sys.stdout.flush()  # here, where a reader that has left is noticed
+        return status
     except ModelError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2

@@ -1,9 +1,11 @@
 """``make demo``: from the question to the page, with the commands that a user would type.
 
 Certify the zoo, train a small cohort and judge it, teach a certified carrier and keep its machine with a proof, record
-a robot task and certify what was recorded, catch a leak, and put all of it on one page.
+a robot task and certify what was recorded, play the cohort that comes with the package in closed loop and film it,
+catch a leak, and put all of it on one page.
 """
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ _MOST_STEPS = 13
 
 @dataclass(frozen=True)
 class Demo:
-    """The whole way in a few minutes: requirement, training, verdict, machine with a proof, recording, leak, page."""
+    """The whole way in a few minutes: requirement, training, verdict, machine with a proof, robot arm, leak, page."""
 
     out: Path = Path("out") / "demo"
     """Where everything is written."""
@@ -31,6 +33,8 @@ class Demo:
     """Updates of the small cohort."""
     episodes: int = 128
     """Recorded demonstrations of the robot task."""
+    rollouts: int = 128
+    """Closed-loop episodes of each shipped policy of the arm."""
 
     def run(self) -> int:
         self.out.mkdir(parents=True, exist_ok=True)
@@ -49,27 +53,46 @@ class Demo:
         console.rule("4 The same questions of a robot arm")
         plain, leaked = self.out / "two-cues", self.out / "two-cues-leaked"
         recorded = ["--episodes", self.episodes, "--no-checks"]
-        self._type(console, "record", "two-cues", *recorded, "--model", "--out", plain)
+        self._type(console, "record", "two-cues", "gap=20", *recorded, "--model", "--out", plain)
         answer = certify(Model.load(str(plain) + ".model.json"))
         console.print("required bits, step by step: " + " ".join(_bits(step.upper) for step in answer.steps))
+        arm = self.out / "arm"
+        films = self._arm(console, arm)
+        console.rule("5 A recording that gives the answer away")
         self._type(console, "record", "two-cues", "leak=8", *recorded, "--out", leaked)
         self._type(console, "probe", leaked, expected=1)
-        console.rule("5 All of it on one page")
+        console.rule("6 All of it on one page")
         page = self.out / "report.html"
-        self._type(console, "report", " ".join(toy), runs, leaked, "-o", page)
+        shown = [" ".join(toy), plain, runs, arm, leaked, *(films or ["--no-film"])]
+        self._type(console, "report", *shown, "-o", page)
         console.print(f"Open {page} in a browser.")
         return 0
 
+    def _arm(self, console: Console, arm: Path) -> list[Path]:
+        """Play the shipped cohort in closed loop and film its best policy; without OpenGL one line says so."""
+        from diacritic.shipped import cohort
+
+        paths = cohort(arm)
+        console.print(f"{len(paths)} policies that come with the package, trained at gap 20: {arm}")
+        self._type(console, "rollout", arm, "--episodes", self.rollouts)
+        best = max(paths, key=lambda path: json.loads((path / "rollout.json").read_text(encoding="utf-8"))["success"])
+        seed = json.loads((best / "run.json").read_text(encoding="utf-8"))["run"]["seed"]
+        film = self.out / f"two-cues gap=20, seed {seed}.mp4"
+        return [film] if self._typed(console, "video", "--run", best, "-o", film) == 0 else []
+
     def _type(self, console: Console, *words: object, expected: int = 0) -> None:
-        """Run one command as if it had been typed."""
+        """Run one command as if it had been typed; the demo ends where it fails."""
+        status = self._typed(console, *words)
+        if status != expected:
+            raise SystemExit(status or 1)
+
+    def _typed(self, console: Console, *words: object) -> int:
         from diacritic.cli import main
 
         arguments = [str(word) for word in words]
         shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
         console.print(f"$ diacritic {shown}", style="bold", soft_wrap=True)
-        status = main(arguments)
-        if status != expected:
-            raise SystemExit(status or 1)
+        return main(arguments)
 
 
 def _zoo(console: Console, picture: Path) -> None:

@@ -2,19 +2,35 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from diacritic.demo import Demo
+from diacritic.tasks.franka import pixels
 
 
-def test_the_demo_goes_from_the_question_to_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert Demo(out=tmp_path / "demo", seeds=1, steps=20, episodes=64).run() == 0
-    said = capsys.readouterr().out
-    assert "required bits, step by step: 0 0 0 0 0 0 2 2 2 1" in said
-    assert "gap2 × slot (linear): 1.00" in said
+def test_the_demo_goes_from_the_question_to_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def blind(*_: Any) -> None:
+        raise RuntimeError(pixels.MISSING_OPENGL)
+
+    monkeypatch.setattr(pixels, "_renderer", blind)  # as on a machine without OpenGL, on every machine
+    assert Demo(out=tmp_path / "demo", seeds=1, steps=20, episodes=64, rollouts=2).run() == 0
+    said = capsys.readouterr()
+    assert "required bits, step by step: 0 0 0 0 0 0 2 2 2 1" in said.out
+    assert "gap2 × slot (linear): 1.00" in said.out
+    assert "8 × 2 episodes" in said.out
+    assert [line for line in said.err.splitlines() if "OpenGL" in line] == [f"diacritic: {pixels.MISSING_OPENGL}"]
     folder = tmp_path / "demo"
     assert json.loads((folder / "machine.json").read_text())["equal"]
+    assert len(list(folder.glob("arm/*/rollout.json"))) == 8
     page = (folder / "report.html").read_text()
     assert "gap gap1=1 gap2=2" in page
+    assert '<section id="closed_loop"' in page
+    assert page.count("event-agnostic, seed 7, ") == 1  # the codes of the last shipped policy
+    assert "probes of two-cues-leaked" in page
+    assert "<video" not in page
+    assert "Left out" not in page
     assert (folder / "staircase.png").stat().st_size > 1000

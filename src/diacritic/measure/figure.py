@@ -59,7 +59,7 @@ def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:
     most = max(bits for bits in (*required, *profile.decision, *_known(verdict, others), 1.0) if bits == bits)
     axes.set_ylim(-0.06 * most, 1.22 * most)  # room for the names of the windows
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-    _write(figure, path)
+    write_picture(figure, path)
 
 
 def _rates(verdict: Verdict) -> list[float]:
@@ -79,9 +79,12 @@ def _style(verdict: Verdict) -> str:
     return "-" if verdict.sufficient.answer == "yes" else "--"
 
 
-def _write(figure: "Figure", path: Path) -> None:
+def write_picture(figure: "Figure", path: Path) -> None:
+    """Write a figure as its suffix says, without a date, by atomic rename."""
     content = io.BytesIO()
-    figure.savefig(content, format=path.suffix.removeprefix(".") or "png", dpi=150)
+    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
+    figure.savefig(content, format=path.suffix.removeprefix(".") or "png", dpi=150, metadata=stamp)
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.write_bytes(content.getvalue())
     partial.replace(path)

@@ -112,7 +112,7 @@ def _verdict(run: Run) -> Shown:
     answers = [{"question": text, **found[name]} for name, text in QUESTIONS.items()]
     keys = ("part", "name", "passed", "text")
     controls = [{key: control[key] for key in keys} for control in found["controls"]]
-    known = {"title": f"{found['task']} · {run.label}", "run": found["run"], "occupancy": found["occupancy"]}
+    known = {"title": f"{run.task} · {run.label}", "run": found["run"], "occupancy": found["occupancy"]}
     return known | {"answers": answers, "controls": controls, "impression": found["impression"]}
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def view(inputs: Inputs, filmed: bool = True) -> Shown | None:
 
 def shares(runs: Sequence[Run]) -> Chart:
     """Success, side and slot of every policy, with 95 % Wilson intervals over its episodes."""
-    x = [plain(f"{run.label} ({run.path.name[:4]})") for run in runs]
+    x, common = names(runs)
     traces = []
     for name, (colour, symbol) in MEASURES.items():
         rows = [_share(run, name) for run in runs]
@@ -54,7 +55,17 @@ def shares(runs: Sequence[Run]) -> Chart:
             }
         )
     label = f"Closed-loop success, side and slot accuracy of {len(runs)} policies with 95 % intervals"
-    return chart(traces, label, "", "share of episodes", yaxis={"range": [-0.03, 1.03]})
+    return chart(traces, label, common, "share of episodes", yaxis={"range": [-0.03, 1.03]})
+
+
+def names(runs: Sequence[Run]) -> tuple[list[str], str]:
+    """A different name for every policy, and what all of them have in common."""
+    told = [(run.task, run.learner, f"seed {run.seed}") for run in runs]
+    common = [words[0] for words in list(zip(*told, strict=True))[:2] if len(set(words)) == 1]
+    short = [", ".join(word for word in words if word not in common) for words in told]
+    twice = {name for name, count in Counter(short).items() if count > 1}
+    full = [f"{name} ({run.path.name[:4]})" if name in twice else name for name, run in zip(short, runs, strict=True)]
+    return list(map(plain, full)), plain(", ".join(common))
 
 
 def _share(run: Run, name: str) -> tuple[float, float, float]:

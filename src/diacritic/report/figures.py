@@ -3,8 +3,6 @@
 Blue is ours and sufficient, red has failed, black is required, orange the present action; all told apart by shape, too.
 """
 
-import io
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
@@ -16,6 +14,7 @@ from certify.errors import ModelError
 from certify.frontier import Source, closed_form, deterministic_frontier, largest_distortion
 from certify.frontier import rate as least_rate
 from certify.zoo import build
+from diacritic.measure.figure import write_picture
 from diacritic.report.series import Point, Rows, about, jittered, means, parameters, rate, shares, widest
 from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import model_of, task, windows
@@ -53,13 +52,7 @@ def write_figure(name: str, results: Path, path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "diacritic"  # equal ledgers give equal files
     figure = Figure(figsize=chosen.size, layout="constrained")
     chosen.draw(figure, Rows.read(chosen.name, results))
-    content = io.BytesIO()
-    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
-    figure.savefig(content, format=path.suffix[1:], dpi=150, metadata=stamp)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(content.getvalue())
-    partial.replace(path)
+    write_picture(figure, path)
 
 
 def find(name: str) -> Named:

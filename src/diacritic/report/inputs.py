@@ -12,6 +12,8 @@ from typing import Any
 from certify import Model
 from certify.errors import ModelError
 from certify.progress import track
+from diacritic.commands.probe import FORMAT as PROBE
+from diacritic.commands.probe import kept_probe
 from diacritic.commands.train import is_recording, load_task
 from diacritic.demos.storage import Demos, load
 from diacritic.report.runs import Run, is_run, read_run
@@ -19,7 +21,6 @@ from diacritic.studies.ledger import REQUIRED, Row, read_ledger
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
 FILM_BYTES = 1_000_000
-PROBE = "diacritic-probe/1"
 SKIPPED = ("diacritic-binner/", "certify-certificate/", "certify-answer/", "certify-machine/")  # parts of other things
 
 
@@ -143,7 +144,11 @@ def _document(found: Inputs, path: Path) -> None:
         raise ModelError(str(path), "is truncated or no JSON; make it again") from None
     kind = str(document.get("format", "")) if isinstance(document, dict) else ""
     if kind.startswith("diacritic-demos/"):
-        found.recordings.append(load(path))
+        demos = load(path)
+        found.recordings.append(demos)
+        probed = kept_probe(path, demos.digest)
+        if probed is not None:
+            found.probes[path.stem] = probed
     elif kind == PROBE:
         found.probes[path.name.removesuffix(".probe.json")] = document
     elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):

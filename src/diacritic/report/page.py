@@ -23,6 +23,7 @@ from diacritic.demos.requirement import recording
 from diacritic.demos.storage import write_text
 from diacritic.report import audit, closed_loop, cohort, paper, requirement
 from diacritic.report.inputs import Inputs, LeftOut, collect
+from diacritic.report.titles import full_title, short_title
 
 LIMIT = 6_000_000  # bytes of a page
 MOST_REQUIREMENTS = 12
@@ -67,16 +68,24 @@ def _sections(inputs: Inputs, filmed: bool) -> dict[str, Shown | None]:
         "closed_loop": closed_loop.view(inputs, filmed),
         "audit": audit.view(inputs),
         "paper": paper.view(inputs.ledgers, inputs.figures),
+        "titles": _titles(inputs),
     }
+
+
+def _titles(inputs: Inputs) -> dict[str, str]:
+    """Titles in full, by short ones that leave something out."""
+    known = {run.task: run.full_task for run in inputs.runs}
+    for demos in inputs.recordings:
+        known[short_title(demos.task, demos.parameters)] = full_title(demos.task, demos.parameters)
+    return {short: full for short, full in known.items() if short != full}
 
 
 def _models(inputs: Inputs) -> dict[str, Model]:
     """By name: models that were given, those of recordings, and those that runs learned."""
     found = {model.name: model for model in inputs.models}
     for demos in inputs.recordings:
-        settings = " ".join(f"{key}={value}" for key, value in demos.parameters.items() if value not in (False, 0))
         try:
-            found.setdefault(f"{demos.task} {settings}", recording(demos).model)
+            found.setdefault(short_title(demos.task, demos.parameters), recording(demos).model)
         except ModelError as problem:
             inputs.leave_out(problem)
     for task in dict.fromkeys(run.task for run in inputs.runs if not run.recorded):

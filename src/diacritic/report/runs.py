@@ -16,6 +16,7 @@ from diacritic.commands.rollout import FORMAT as ROLLOUT
 from diacritic.demos.storage import read_json
 from diacritic.measure.verdict import FILE as VERDICT_FILE
 from diacritic.measure.verdict import FORMAT as VERDICT
+from diacritic.report.titles import full_title, short_title
 
 MANIFEST = "run.json"  # as in training.runs, which needs torch
 REMEDY = "train the run again"
@@ -37,12 +38,20 @@ class Run:
         """Whether it learned from a recording."""
         return "task_version" in self.manifest
 
+    @property
+    def parameters(self) -> Document:
+        return self.manifest.get("parameters", {})
+
     @cached_property
     def task(self) -> str:
-        """The task with its parameters, in one line."""
-        given = self.manifest.get("parameters", {})
-        said = [f"{key}={value}" for key, value in given.items() if value not in (False, 0)]
-        return " ".join([str(self.manifest.get("task", "an unnamed task")), *said])
+        """The task in one line, with the parameters that are not as usual."""
+        name = str(self.manifest.get("task", "an unnamed task"))
+        return short_title(name, self.parameters) if self.recorded else full_title(name, self.parameters)
+
+    @property
+    def full_task(self) -> str:
+        """The task with all its parameters."""
+        return full_title(str(self.manifest.get("task", "an unnamed task")), self.parameters)
 
     @property
     def learner(self) -> str:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from certify import Model
 from diacritic.demos.storage import Demos
 from diacritic.report.runs import Run
+from diacritic.report.titles import recorded_task
+from diacritic.tasks.franka.task import Latents
 
 MOST_RUNS, MOST_ROWS = 32, 16
 COLOURS = 16  # of the style sheet; further codes use them again, and are told apart by their numbers
@@ -44,7 +46,7 @@ def _rows(run: Run, model: Model | None, recordings: Sequence[Demos]) -> tuple[C
     played = run.played() if run.recorded else None
     if played is not None:
         latents = {name.removeprefix("latent:"): played[name] for name in played if name.startswith("latent:")}
-        chosen, titles = _by_latent(latents, played["codes"].shape[1])
+        chosen, titles = _by_latent(latents | _classes(run, latents), played["codes"].shape[1])
         return played["codes"][:, chosen], titles, "closed loop"
     codes = run.codes()
     known = next((demos for demos in recordings if demos.digest == run.manifest.get("demos_sha256")), None)
@@ -53,6 +55,12 @@ def _rows(run: Run, model: Model | None, recordings: Sequence[Demos]) -> tuple[C
         return codes[:, chosen], titles, "the expert acts"
     titles = (None if model is None else _histories(model, codes.shape)) or _numbered(codes.shape[1])
     return codes[:, :MOST_ROWS], titles[:MOST_ROWS], "the expert acts"
+
+
+def _classes(run: Run, latents: Latents) -> Latents:
+    """The classes on which the expert acts, where the task and its hidden values are known."""
+    task = recorded_task(str(run.manifest.get("task")), run.parameters)
+    return task.choices(latents) if task is not None and task.latents.keys() <= latents.keys() else {}
 
 
 def _by_latent(latents: Mapping[str, NDArray[Any]], episodes: int) -> tuple[list[int], list[str]]:

@@ -28,3 +28,11 @@ def test_colours_tell_verdicts(passed: bool, others: list[bool], tmp_path: Path)
 def test_a_png_is_written(tmp_path: Path) -> None:
     draw(verdict(0, True), tmp_path / "staircase.png")
     assert (tmp_path / "staircase.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_verdict_twice_in_a_new_folder(tmp_path: Path) -> None:
+    pictures = [tmp_path / name / "a.pdf" for name in ("one", "two")]
+    for path in pictures:
+        draw(verdict(0, True), path)
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+    assert [path.name for path in pictures[0].parent.iterdir()] == ["a.pdf"]

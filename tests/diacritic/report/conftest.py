@@ -1,11 +1,21 @@
-"""Runs that were trained, judged and played, as the page reads them."""
+"""Runs that were trained, judged and played, a recording, and a browser, as tests of the page need them."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from report_inputs import add_rollout, add_verdict, make_run
 
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.demos.storage import save
 from diacritic.report.inputs import Inputs, collect
+from diacritic.tasks.franka.tasks import make_task
+
+CHROMIUM = "/usr/bin/chromium"  # Debian's
+WIDE: ViewportSize = {"width": 1200, "height": 900}
+Opened = tuple[Page, list[str]]
 
 
 @pytest.fixture
@@ -16,3 +26,37 @@ def inputs(tmp_path: Path) -> Inputs:
         add_verdict(path)
         add_rollout(path)
     return collect([str(tmp_path)])
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """The stem of a few episodes of a short `two-cues`."""
+    demos, _ = record(FrankaRecorder(make_task("two-cues", gap=1, first_gap=1), threads=1), 16, seed=2)
+    save(demos, tmp_path / "demos" / "short")
+    return tmp_path / "demos" / "short"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def open_page(browser: Browser) -> Callable[[Path], Opened]:
+    """Opens a page, waits until it is ready, and gives all that goes wrong on it from then on, too."""
+
+    def opened(path: Path) -> Opened:
+        page = browser.new_page(viewport=WIDE, color_scheme="light")
+        faults: list[str] = []
+        page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda problem: faults.append(str(problem)))
+        page.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
+        page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else faults.append(r.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        return page, faults
+
+    return opened

@@ -1,14 +1,14 @@
 """The page in a browser: charts draw, hovers tell, the machine walks, filters filter, nothing leaves the file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Page, ViewportSize
 from report_inputs import HOSTILE, add_rollout, add_verdict, make_ledger, make_run
 
 from certify.zoo import build
@@ -16,7 +16,6 @@ from diacritic.report.page import write_page
 from diacritic.report.video import write_film
 
 pytestmark = pytest.mark.system
-CHROMIUM = "/usr/bin/chromium"  # Debian's
 WIDE: ViewportSize = {"width": 1200, "height": 900}
 
 
@@ -40,25 +39,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def loaded(browser: Browser, written: Path) -> tuple[Page, list[str]]:
+def loaded(open_page: Callable[[Path], tuple[Page, list[str]]], written: Path) -> tuple[Page, list[str]]:
     """The page, ready, and all that went wrong on it so far."""
-    page = browser.new_page(viewport=WIDE, color_scheme="light")
-    faults: list[str] = []
-    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda problem: faults.append(str(problem)))
-    page.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
-    page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else faults.append(r.url))
-    page.goto(written.as_uri())
-    page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-    return page, faults
+    return open_page(written)
 
 
 @pytest.fixture

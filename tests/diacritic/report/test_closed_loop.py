@@ -29,6 +29,18 @@ def test_shares_have_intervals_over_the_episodes(inputs: Inputs):
     assert row["low"] < 0.5 < row["high"]
 
 
+def test_names_say_what_differs_and_the_axis_what_does_not(tmp_path: Path):
+    for seed in range(2):
+        make_run(tmp_path / "one", seed)
+    runs = collect([str(tmp_path)]).runs
+    assert closed_loop.names(runs) == (["seed 0", "seed 1"], "gap, plain")
+    make_run(tmp_path / "two", 1, learner="<gru>")
+    runs = collect([str(tmp_path)]).runs
+    assert closed_loop.names(runs) == (["&lt;gru&gt;, seed 1", "plain, seed 0", "plain, seed 1"], "gap")
+    alike = [runs[1], runs[1]]
+    assert closed_loop.names(alike)[0] == [f"seed 0 ({runs[1].path.name[:4]})"] * 2
+
+
 def test_symbolic_success_is_exact(tmp_path: Path):
     make_run(tmp_path, 0, sufficient=False)
     shown = closed_loop.view(collect([str(tmp_path)]))

@@ -113,3 +113,14 @@ def test_a_path_that_leads_nowhere_is_an_error(word: str):
 def test_a_word_that_names_no_task_is_an_error():
     with pytest.raises(ModelError, match="did you mean gap"):
         collect(["gapp"])
+
+
+def test_a_recording_brings_its_probe_if_it_is_its_own(recorded: Path):
+    digest = json.loads(recorded.with_suffix(".json").read_text())["sha256"]
+    probe = {"format": "diacritic-probe/1", "demos_sha256": digest, "probes": {}}
+    recorded.with_suffix(".probe.json").write_text(json.dumps(probe))
+    assert collect([str(recorded)]).probes == {"short": probe}
+    recorded.with_suffix(".probe.json").write_text(json.dumps(probe | {"demos_sha256": "another"}))
+    found = collect([str(recorded)])
+    assert (len(found.recordings), found.probes) == (1, {})
+    assert "is of another recording" in found.left_out[0].reason

@@ -141,3 +141,9 @@ def test_requirements_beyond_a_number_are_named(monkeypatch: pytest.MonkeyPatch)
     assert found.left_out[0].place == "requirements"
     assert "<h3>gap</h3>" in text
     assert "<h3>reveal</h3>" not in text
+
+
+def test_recorded_tasks_have_short_titles_and_the_full_one_below(recorded: Path):
+    elements = Elements(build(collect([str(recorded)])))
+    assert "two-cues gap=1 first_gap=1" in elements.text
+    assert "two-cues jitter=0.02 gap=1 first_gap=1 classes=2" in elements.text

@@ -1,6 +1,7 @@
 """Film strips: stretches cover every step once, rows are named by what tells the episodes apart."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -11,6 +12,7 @@ from certify.zoo import build
 from diacritic.report import strips
 from diacritic.report.inputs import collect
 from diacritic.report.strips import strip, usage
+from diacritic.tasks.franka.tasks import make_task
 
 
 def the_run(path: Path):
@@ -51,6 +53,17 @@ def test_rows_of_a_played_run_are_its_latents(tmp_path: Path):
     assert [row["title"] for row in found["rows"]] == ["theta 0", "theta 1", "theta 2", "theta 3"]
     assert [row["parts"][0]["value"] for row in found["rows"]] == [0, 1, 2, 3]
     assert found["source"] == "closed loop"
+
+
+def test_rows_of_a_played_robot_task_are_the_classes_on_which_its_expert_acts(tmp_path: Path):
+    path = make_run(tmp_path, 0, task="two-cues", task_version=1, parameters={"gap": 6})
+    latents = {f"latent:{name}": np.arange(8, dtype=np.int32) % 4 for name in make_task("two-cues").latents}
+    codes = np.tile(np.arange(8, dtype=np.uint16), (11, 1))
+    kept: dict[str, Any] = {"codes": codes, **latents}
+    np.savez_compressed(path / "rollout.npz", **kept)
+    found = strip(the_run(path), None, [])
+    rows = [(row["title"], row["parts"][0]["value"]) for row in found["rows"]]
+    assert rows == [("side 0, slot 0", 0), ("side 0, slot 1", 2), ("side 1, slot 0", 1), ("side 1, slot 1", 3)]
 
 
 def test_classes_that_decide_come_before_other_latents():

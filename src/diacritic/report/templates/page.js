@@ -135,7 +135,8 @@
   }
 
   function machinePicture(machine) {
-    const [column, row, wide, high] = [190, 54, 148, 40];
+    const longest = Math.min(40, Math.max(21, ...machine.states.flat().map((state) => state.name.length)));
+    const [row, wide, high] = [54, 7.1 * longest, 40], column = wide + 42;
     const most = Math.max(...machine.states.map((level) => level.length));
     const node = (tag, attributes, text) => {
       const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -143,7 +144,7 @@
       if (text !== undefined) made.textContent = text;
       return made;
     };
-    const short = (text) => (text.length > 21 ? `${text.slice(0, 20)}…` : text);
+    const short = (text) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
     const at = (t, k) => [20 + column * t, 30 + (row * (most - machine.states[t].length)) / 2 + row * k];
     const svg = node("svg", { width: 40 + column * (machine.states.length - 1) + wide, height: 40 + row * most, "aria-hidden": "true" });
     const arrows = new Map(), boxes = new Map();
