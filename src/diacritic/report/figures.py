@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from certify import Answer, certify
@@ -51,7 +52,14 @@ def write_figure(name: str, results: Path, path: Path) -> None:
         raise ModelError("figure", "needs matplotlib; install the extra 'report'") from None
     matplotlib.rcParams["svg.hashsalt"] = "diacritic"  # equal ledgers give equal files
     figure = Figure(figsize=chosen.size, layout="constrained")
-    chosen.draw(figure, Rows.read(chosen.name, results))
+    rows = Rows.read(chosen.name, results)
+    chosen.draw(figure, rows)
+    if missing := rows.not_run():
+        for axes in figure.axes:
+            if not axes.has_data():
+                axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", color=FAILED)
+        said = "\n".join(wrap(f"not run: {missing}", int(18 * chosen.size[0])))
+        figure.supxlabel(said, fontsize=7, color=FAILED)
     write_picture(figure, path)
 
 
@@ -97,7 +105,8 @@ def _answer(words: str) -> Answer:
 
 def _legend(*panels: "Axes") -> None:
     for panel in panels:
-        panel.legend(frameon=False, fontsize=7)
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(frameon=False, fontsize=7)
 
 
 def _concept(figure: "Figure", rows: Rows) -> None:
@@ -136,9 +145,9 @@ def _world_complexity(figure: "Figure", rows: Rows) -> None:
     """Rates at a fixed requirement while the world grows."""
     mass, readout, chain = _axes(figure, ["hidden mass: grasp", "readout-2: first gap", "memory chain: mid-delay"])
     for panel, name, window, need in ((mass, "hidden-mass", "grasp", 0.0), (readout, "readout-2", "gap1", 2.0)):
-        found = [row for row in rows.need(name, "plain") if row["K"] == 16 and row["beta"] > 0]
+        found = [row for row in rows.wanted(name, "plain") if row["K"] == 16 and row["beta"] > 0]
         _series(panel, means(found, "modes", rate(window)), "plain, sufficient", OURS, "o")
-        identified = widest(rows.need(name, "sysid"), "modes")
+        identified = widest(rows.wanted(name, "sysid"), "modes")
         _series(panel, means(identified, "modes", rate(window), every=True), "identification", FAILED, "s")
         panel.axhline(need, color=REQUIRED, ls="--", lw=1)
     _chain_rates(chain, rows)
@@ -151,14 +160,17 @@ def _chain_rates(axes: "Axes", rows: Rows) -> None:
     learners = {"plain": (OURS, "o"), "event-agnostic-recorded": (THIRD, "^")}
     for bits in (1, 2, 3):
         for learner, (colour, marker) in learners.items():
-            found = rows.need("memory-chain", learner, bits=bits)
+            found = rows.wanted("memory-chain", learner, bits=bits)
             points = means(found, "delay", rate("mid-delay"))
             _series(axes, points, learner if bits == 1 else "", colour, marker, log=False)
-            axes.axhline(found[0]["requirement"]["mid-delay"], color=REQUIRED, ls="--", lw=1)
+            if found:
+                axes.axhline(found[0]["requirement"]["mid-delay"], color=REQUIRED, ls="--", lw=1)
 
 
 def _profiles(axes: "Axes", found: Sequence[Row]) -> None:
     """Every seed's rate at every step over what is required; failed seeds red and dashed."""
+    if not found:
+        return
     if any("profile" not in row for row in found):
         raise ModelError("figure", "the rows hold no rate per step; measure the runs again")
     seen: set[str] = set()
@@ -174,14 +186,20 @@ def _profiles(axes: "Axes", found: Sequence[Row]) -> None:
 
 
 def _memory_profile(figure: "Figure", rows: Rows) -> None:
-    (axes,) = _axes(figure, ["two cues, gap 20: matched side information, task-informed"])
-    _profiles(axes, rows.need("two-cues", "hierarchical+task-informed", gap=20, beta=1e-3))
+    """Two cues at gap 20: the paper shows matched side information; beside it what needs none."""
+    learners = {
+        "plain": "plain",
+        "event-agnostic": "event-agnostic",
+        "hierarchical+task-informed": "matched side information, task-informed",
+    }
+    for axes, learner in zip(_axes(figure, list(learners.values())), learners, strict=True):
+        _profiles(axes, rows.wanted("two-cues", learner, gap=20, beta=1e-3))
 
 
 def _plain_trajectories(figure: "Figure", rows: Rows) -> None:
     panels = _axes(figure, ["β = 0", "β = 0.001"])
     for axes, beta in zip(panels, (0.0, 1e-3), strict=True):
-        _profiles(axes, rows.need("two-cues", "plain", gap=6, N=1152, beta=beta))
+        _profiles(axes, rows.wanted("two-cues", "plain", gap=6, N=1152, beta=beta))
 
 
 def _toys(figure: "Figure", rows: Rows) -> None:
@@ -211,7 +229,7 @@ def _toys(figure: "Figure", rows: Rows) -> None:
     )
     _bits(curve, x="distortion")
     for learner, colour, marker in (("plain", OURS, "o"), ("plain+bfs", THIRD, "^")):
-        found = [row for row in rows.need("gap", learner) if row["beta"] == 0.03 and row["N"] is None]
+        found = [row for row in rows.wanted("gap", learner) if row["beta"] == 0.03 and row["N"] is None]
         _series(reliable, shares(found, "gap2"), learner, colour, marker, log=False)
         _series(after, means(found, "gap2", rate("second gap")), learner, colour, marker, log=False)
     reliable.set_ylim(-0.05, 1.05)
@@ -221,7 +239,7 @@ def _toys(figure: "Figure", rows: Rows) -> None:
     answer = _answer("gap gap2=6")
     _stairs(steps, [step.upper for step in answer.steps], "required", REQUIRED)
     _stairs(steps, [step.instantaneous for step in answer.steps], "present action", PRESENT, 1.5, ":")
-    shown = [row for row in rows.need("gap", "plain", gap2=6) if row["beta"] == 0.03 and row["N"] is None]
+    shown = [row for row in rows.wanted("gap", "plain", gap2=6) if row["beta"] == 0.03 and row["N"] is None]
     _window_marks(steps, shown, windows(task("gap", gap2=6)))
     _bits(steps)
     _legend(world, curve, reliable, after, steps)
@@ -240,12 +258,12 @@ def _window_marks(axes: "Axes", found: Sequence[Row], windows: Mapping[str, rang
 def _hidden_mass(figure: "Figure", rows: Rows) -> None:
     """Rate, mass information and sufficiency over the number of masses."""
     bits, told, reliable = _axes(figure, ["grasp rate", "information on the mass", "sufficient seeds"])
-    plain = rows.need("hidden-mass", "plain")
+    plain = rows.wanted("hidden-mass", "plain")
     kinds: list[tuple[str, list[Row], str, str]] = [
         ("plain, K = 16", [row for row in plain if row["K"] == 16 and row["beta"] > 0], OURS, "o"),
         ("plain, K = 64", [row for row in plain if row["K"] == 64], THIRD, "^"),
-        ("identification", widest(rows.need("hidden-mass", "sysid"), "modes"), FAILED, "s"),
-        ("inverse only", rows.where("hidden-mass", "inverse-only"), OTHER, "v"),
+        ("identification", widest(rows.wanted("hidden-mass", "sysid"), "modes"), FAILED, "s"),
+        ("inverse only", rows.wanted("hidden-mass", "inverse-only"), OTHER, "v"),
     ]
     for label, found, colour, marker in kinds:
         _series(bits, means(found, "modes", rate("grasp"), every=True), label, colour, marker)
@@ -263,12 +281,12 @@ def _signpost_corridor(figure: "Figure", rows: Rows) -> None:
     answer = certify(model_of(place))
     _stairs(levels, [step.history for step in answer.steps], "history", "#999999", 1)
     _stairs(levels, [step.upper for step in answer.steps], "required", REQUIRED)
-    still = [row for row in rows.need("signpost-corridor", "plain", M=16) if "W" not in parameters(row)]
+    still = [row for row in rows.wanted("signpost-corridor", "plain", M=16) if "W" not in parameters(row)]
     plain = [row for row in still if row["beta"] == 0.01 and row["K"] == 16 and parameters(row).get("hall1", 3) == 3]
     _window_marks(levels, [row for row in plain if parameters(row)["hall2"] == 6], windows(place))
     _series(reliable, shares(plain, "hall2"), "plain", OURS, "o", log=False)
     for learner, colour, marker in (("plain", OURS, "o"), ("sysid", FAILED, "s"), ("inverse-only", OTHER, "v")):
-        found = [row for row in rows.where("signpost-corridor", learner, M=16) if "W" in parameters(row)]
+        found = [row for row in rows.wanted("signpost-corridor", learner, M=16) if "W" in parameters(row)]
         _series(drift, means(found, "W", about("hall 1", "drift"), every=True), learner, colour, marker)
     reliable.set(ylim=(-0.05, 1.05))
     reliable.set_xlabel("length of hall 2", fontsize=8)
@@ -280,8 +298,9 @@ def _signpost_corridor(figure: "Figure", rows: Rows) -> None:
 def _rate_fidelity(figure: "Figure", rows: Rows) -> None:
     """Rate after use against success, and success over β, of sufficient policies."""
     scatter, sweep = _axes(figure, ["sufficient policies", "success over β"])
-    found = [row for row in rows.need("two-cues", gap=6) if row["sufficient"] and row["success"] is not None]
-    if not found:
+    found = [row for row in rows.wanted("two-cues", gap=6) if "classes" not in parameters(row)]
+    found = [row for row in found if row["sufficient"] and row["success"] is not None and row["learner"] != "bypass"]
+    if not found and not rows.missing:
         raise ModelError(
             "figure rate-fidelity", "no sufficient policy on two-cues, gap=6 was rolled out; roll them out first"
         )
@@ -299,10 +318,10 @@ def _rate_fidelity(figure: "Figure", rows: Rows) -> None:
 
 def _full_reveal(figure: "Figure", rows: Rows) -> None:
     (axes,) = _axes(figure, ["full reveal: first gap"])
-    informed = rows.need("full-reveal", "task-informed")
+    informed = rows.wanted("full-reveal", "task-informed")
     _series(axes, means(informed, "modes", rate("gap1")), "task-informed, sufficient", OURS, "o")
     _series(axes, means(informed, "modes", rate("gap1"), every=True), "task-informed, all seeds", THIRD, "^")
-    identified = widest(rows.need("full-reveal", "sysid"), "modes")
+    identified = widest(rows.wanted("full-reveal", "sysid"), "modes")
     _series(axes, means(identified, "modes", rate("gap1"), every=True), "identification", FAILED, "s")
     axes.axhline(2, color=REQUIRED, ls="--", lw=1)
     _bits(axes, x="log₂ M")
@@ -319,7 +338,9 @@ def _memory_chain(figure: "Figure", rows: Rows) -> None:
         counts.set_ylim(0, 24)  # bars stay below the dots
         counts.set_yticks([0, 4, 8])
         counts.tick_params(labelsize=7)
-        found = rows.need("memory-chain", tuple(learners), bits=bits)
+        found = rows.wanted("memory-chain", tuple(learners), bits=bits)
+        if not found:
+            continue
         delays = sorted({parameters(row)["delay"] for row in found})
         for learner, (colour, marker, side) in learners.items():
             for k, delay in enumerate(delays):
@@ -349,7 +370,7 @@ FIGURES = (
         "memory-profile",
         "fig:memory-profile",
         "every seed's rate over the staircase, gap 20",
-        (7, 3.4),
+        (12, 3.4),
         _memory_profile,
     ),
     Named("toys", "fig:toy", "rate, distortion and the gap toy", (15, 3.2), _toys),

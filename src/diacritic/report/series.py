@@ -1,7 +1,7 @@
 """Rows of ledgers as series of a figure: which runs, over what, and what of them is drawn."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -25,12 +25,18 @@ class Point:
     runs: int
 
 
+SAME = ("cell", "learner", "preset", "steps", "gate", "configuration", "seed")
+"""Rows that agree in these are one run, which several studies may list."""
+
+
 @dataclass(frozen=True)
 class Rows:
-    """All rows of all ledgers of a folder."""
+    """All rows of all ledgers of a folder, and what a figure asked for and found, or did not find."""
 
     figure: str
     rows: Sequence[Row]
+    answered: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
     @staticmethod
     def read(figure: str, results: Path) -> "Rows":
@@ -39,10 +45,12 @@ class Rows:
             raise ModelError(
                 str(results), "holds no ledger (*.jsonl); run a study first, or give the folder of ledgers"
             )
-        return Rows(figure, [row for path in paths for row in read_ledger(path)])
+        rows = [row for path in paths for row in read_ledger(path)]
+        runs = {repr([row[key] for key in SAME]): row for row in rows if all(key in row for key in SAME)}
+        return Rows(figure, [*runs.values(), *(row for row in rows if any(key not in row for key in SAME))])
 
     def where(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
-        """Rows of a task (its name, without parameters) and of learners, with these fields; none is an error."""
+        """Rows of a task (its name, without parameters) and of learners, with these fields."""
         names = None if learner is None else {learner} if isinstance(learner, str) else set(learner)
         found = [
             row
@@ -56,17 +64,20 @@ class Rows:
         kept = "carousel" if "carousel" in presets else next(iter(sorted(presets)), None)
         return [row for row in found if row["preset"] == kept]
 
-    def need(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
-        """The same, where there must be some."""
+    def wanted(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
+        """The same; whether there are any is remembered."""
         found = self.where(task, learner, **fields)
-        if not found:
-            who = "" if learner is None else f" with {learner if isinstance(learner, str) else ' or '.join(learner)}"
-            settings = "".join(f", {key}={value}" for key, value in fields.items())
-            said = (
-                f"no ledger holds runs on {task}{who}{settings}; run the study that has them (`diacritic study list`)"
-            )
-            raise ModelError(f"figure {self.figure}", said)
+        who = "" if learner is None else f" with {learner if isinstance(learner, str) else ' or '.join(learner)}"
+        settings = "".join(f", {key}={value:g}" for key, value in fields.items())
+        (self.answered if found else self.missing).append(f"{task}{who}{settings}")
         return found
+
+    def not_run(self) -> str:
+        """What was asked for and is not there; an error where nothing is."""
+        if self.missing and not self.answered:
+            reason = f"no ledger holds runs on {self.missing[0]}; run the study that has them (`diacritic study list`)"
+            raise ModelError(f"figure {self.figure}", reason)
+        return "; ".join(dict.fromkeys(self.missing))
 
 
 def parameters(row: Row) -> dict[str, float]:

@@ -162,7 +162,8 @@ class Cohort:
 
             drawn, weight = choose_drawn(weight, self._places)
         if self.engine == "tables" and self._tables is not None:
-            return tables.trace(self.parameters, carrier, self.data, self._tables, weight)
+            full = plan.preset.gradient == "full"
+            return tables.trace(self.parameters, carrier, self.data, self._tables, weight, full)
         if self.engine == "parallel":
             code = parallel.codes(self.parameters, carrier, self.data, shown, drawn)
             return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low, drawn)
@@ -243,6 +244,6 @@ def choose(plan: Plan, data: Data) -> str:
     simple = carrier.memory == "code" and carrier.path == "none" and not carrier.identification
     if plan.engine == "reference" or not simple:
         return "reference"
-    if plan.preset.gradient == "full":
-        return "unrolled"
-    return "tables" if data.shape.symbolic and carrier.side == "raw" else "parallel"
+    if data.shape.symbolic and carrier.side == "raw":
+        return "tables"
+    return "unrolled" if plan.preset.gradient == "full" else "parallel"

@@ -14,7 +14,7 @@ from diacritic.carrier.layers import Parameters, linear
 from diacritic.carrier.quantise import look_up, nearest, straight_through
 from diacritic.carrier.shape import Architecture
 from diacritic.training.data import Data
-from diacritic.training.scan import running_sum
+from diacritic.training.flow import Path, Track
 from diacritic.training.trace import Rows, Trace, row_weights
 
 
@@ -54,10 +54,15 @@ def prepare(data: Data) -> Tables:
 
 
 def trace(
-    parameters: Parameters, architecture: Architecture, data: Data, tables: Tables, episode_weight: Tensor
+    parameters: Parameters,
+    architecture: Architecture,
+    data: Data,
+    tables: Tables,
+    episode_weight: Tensor,
+    full: bool = False,
 ) -> Trace:
-    """One pass with the carousel gradient; rows are the distinct contexts that the episodes visit."""
-    codebook, d = parameters["codebook"], architecture.code_size
+    """One pass with the carousel gradient or the full one; rows are the distinct contexts that the episodes visit."""
+    codebook = parameters["codebook"]
     features = observe(parameters, Inputs(data.observation, data.previous))
     acted = torch.relu(linear(parameters, "previous", data.previous))
     seen = linear(parameters, "residual.observation", features)
@@ -75,22 +80,21 @@ def trace(
 
     met = context.unsqueeze(1).expand(-1, len(code), -1) if chosen is None else context[:, chosen]  # [3, S, rows]
     code = code if chosen is None else code.gather(1, chosen)
-    driven = look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2])
-    residual = linear(parameters, "residual.out", torch.relu(driven))
-    value = look_up(carried, met[0]) + residual
-    value = torch.tanh(value) if architecture.bound == "tanh" else value
-
-    place = (token + torch.arange(len(token), device=token.device).view(-1, 1, 1) * code.shape[1]).flatten()
-    taken = residual.flatten(0, 1).index_select(0, place).view(*token.shape, d)
+    entered = torch.relu(look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2]))
+    residual = linear(parameters, "residual.out", entered)
+    value = look_up(carried, met[0]) + residual.detach()
     factor = None
     if architecture.bound == "tanh":
-        factor = (1 - value.detach().square()).flatten(0, 1).index_select(0, place).view(*token.shape, d)
-    running = running_sum(taken, factor, architecture.persistent)
+        value = torch.tanh(value)
+        factor = 1 - value.square()
+    through = None
+    if full:
+        leaving, coming = parameters["residual.out.weight"].detach(), parameters["residual.code.weight"].detach()
+        through = (entered.detach() > 0).to(value.dtype), leaving, coming
     weight = row_weights(token, episode_weight, code.shape[1])
-    share = (episode_weight / data.horizon)[:, None, :, None] * running
-    # The weighted mean over a row's steps hands each step its own share of the row's gradient.
-    pooled = torch.zeros_like(residual).flatten(0, 1).index_add(0, place, share.flatten(0, 2)).view_as(residual)
-    path = pooled / weight.clamp(min=torch.finfo(weight.dtype).tiny).unsqueeze(-1)
+    whole = weight.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, token.flatten(1)).view(token.shape)
+    share = (episode_weight / data.horizon).unsqueeze(1) / whole
+    path, running = Path.apply(residual, Track(token, share, architecture.persistent, factor, through))
     return Trace(
         parameters,
         codebook,

@@ -65,6 +65,21 @@ def test_every_figure_draws_from_complete_ledgers(name: str, results: Path, tmp_
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
+def test_what_has_not_run_is_said_in_the_figure(results: Path, tmp_path: Path):
+    from matplotlib import rcParams
+
+    known = [row for row in figures.Rows.read("x", results).rows if row.get("learner") == "plain"]
+    write_ledger(tmp_path / "some.jsonl", known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(rcParams, "svg.fonttype", "none")  # text stays text
+        out = tmp_path / "out.svg"
+        assert main(["figure", "memory-profile", "--results", str(results), "-o", str(out)]) == 0
+        drawn = out.read_text(encoding="utf-8")
+        assert "not run: two-cues with plain, gap=20, beta=0.001; two-cues with event-agnostic" in drawn
+        assert main(["figure", "hidden-mass", "--results", str(tmp_path), "-o", str(out)]) == 0
+        assert "not run: hidden-mass with sysid; hidden-mass with inverse-only" in out.read_text(encoding="utf-8")
+
+
 def test_equal_ledgers_give_equal_files(results: Path, tmp_path: Path):
     for name in ("one.svg", "two.svg"):
         assert main(["figure", "full-reveal", "--results", str(results), "-o", str(tmp_path / name)]) == 0

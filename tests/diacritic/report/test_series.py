@@ -44,10 +44,20 @@ def test_rows_are_found_by_task_learner_and_fields():
     assert len(rows.where("hidden-mass", "plain")) == 4  # of two presets the carousel's
     assert len(rows.where("hidden-mass", ("plain", "sysid"), modes=4, beta=0.01)) == 3
     assert rows.where("hidden-mass", "plain", modes=8) == rows.where("hidden") == []
+    assert rows.wanted("hidden-mass", "plain", modes=8) == []
     with pytest.raises(
         ModelError, match="figure x: no ledger holds runs on hidden-mass with plain, modes=8; run the study"
     ):
-        rows.need("hidden-mass", "plain", modes=8)
+        rows.not_run()
+    assert len(rows.wanted("hidden-mass", "plain")) == 4
+    assert rows.not_run() == "hidden-mass with plain, modes=8"
+
+
+def test_a_run_that_two_studies_list_is_one_run(tmp_path: Path):
+    run = {"cell": "a", "learner": "plain", "preset": "carousel", "steps": 1, "gate": "task", "configuration": "c"}
+    for study in ("one", "two"):
+        write_ledger(tmp_path / f"{study}.jsonl", [{**ROWS[0], **run, "seed": seed, "study": study} for seed in (0, 1)])
+    assert [row["seed"] for row in Rows.read("x", tmp_path).rows] == [0, 1]
 
 
 def test_the_largest_codebook_of_each_place():

@@ -1,6 +1,7 @@
 """Symbolic tasks by table look-up, against the loop: codes, losses and gradients."""
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 from carrier_twin import LEARNERS, TINY, assert_engine_agrees, lively, symbols
@@ -15,11 +16,13 @@ from diacritic.training.data import Data
 from diacritic.training.trace import Trace
 
 
-def _engine(parameters: Parameters, architecture: Architecture, data: Data, weight: torch.Tensor) -> Trace:
-    return tables.trace(parameters, architecture, data, tables.prepare(data), weight)
+def _engine(
+    parameters: Parameters, architecture: Architecture, data: Data, weight: torch.Tensor, full: bool = False
+) -> Trace:
+    return tables.trace(parameters, architecture, data, tables.prepare(data), weight, full)
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(
     T=st.integers(2, 6),
     N=st.integers(1, 6),
@@ -31,13 +34,25 @@ def _engine(parameters: Parameters, architecture: Architecture, data: Data, weig
     bound=st.sampled_from(["none", "tanh"]),
     persistent=st.booleans(),
     name=st.sampled_from(LEARNERS),
+    gradient=st.sampled_from(["carousel", "full"]),
 )
-def test_it_is_the_loop_with_the_carousel_gradient(
-    T: int, N: int, S: int, K: int, observations: int, actions: int, seed: int, bound: str, persistent: bool, name: str
+def test_it_is_the_loop_with_either_gradient(
+    T: int,
+    N: int,
+    S: int,
+    K: int,
+    observations: int,
+    actions: int,
+    seed: int,
+    bound: str,
+    persistent: bool,
+    name: str,
+    gradient: str,
 ) -> None:
     architecture = replace(TINY, codes=K, bound=bound, persistent=persistent)
     data = symbols(T, N, seed, observations, actions)
-    assert_engine_agrees(_engine, "carousel", name, architecture, data, range(seed, seed + S))
+    engine = partial(_engine, full=gradient == "full")
+    assert_engine_agrees(engine, gradient, name, architecture, data, range(seed, seed + S))
 
 
 def test_rows_are_shared_and_every_step_finds_its_own() -> None:
