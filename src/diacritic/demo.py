@@ -19,6 +19,7 @@ from certify.progress import track
 from certify.zoo import build, instances
 
 _MOST_STEPS = 13
+_LEDGER = Path("results") / "learning-targets.jsonl"  # in a clone; our runs beside the paper's
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class Demo:
         self._type(console, "probe", leaked, expected=1)
         console.rule("6 All of it on one page")
         page = self.out / "report.html"
-        shown = [" ".join(toy), plain, runs, arm, leaked, *(films or ["--no-film"])]
+        ledgers = [_LEDGER] if _LEDGER.exists() else []
+        shown = [" ".join(toy), plain, runs, arm, leaked, *ledgers, *(films or ["--no-film"])]
         self._type(console, "report", *shown, "-o", page)
         console.print(f"Open {page} in a browser.")
         return 0

@@ -16,6 +16,7 @@ def test_the_demo_goes_from_the_question_to_the_page(
     def blind(*_: Any) -> None:
         raise RuntimeError(pixels.MISSING_OPENGL)
 
+    monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.setattr(pixels, "_renderer", blind)  # as on a machine without OpenGL, on every machine
     assert Demo(out=tmp_path / "demo", seeds=1, steps=20, episodes=64, rollouts=2).run() == 0
     said = capsys.readouterr()
@@ -32,5 +33,6 @@ def test_the_demo_goes_from_the_question_to_the_page(
     assert page.count("event-agnostic, seed 7, ") == 1  # the codes of the last shipped policy
     assert "probes of two-cues-leaked" in page
     assert "<video" not in page
+    assert '<section id="paper"' in page  # from the ledger of this clone
     assert "Left out" not in page
     assert (folder / "staircase.png").stat().st_size > 1000
