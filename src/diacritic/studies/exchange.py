@@ -13,11 +13,10 @@ from diacritic.studies.recordings import DEMOS, demonstrations, recording, recor
 from diacritic.training.cohort import Run
 from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.folder import EXCHANGE, FORMAT, read_exchange
+from diacritic.training.joined import RUNS
 from diacritic.training.learner import learner
 from diacritic.training.order import Order
 from diacritic.training.preset import preset
-
-RUNS = 32  # of one cohort at most
 
 
 @dataclass(frozen=True)

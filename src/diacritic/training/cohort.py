@@ -13,10 +13,16 @@ from diacritic.training import controls, parallel, reference, refinement, tables
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data, check
 from diacritic.training.learner import Learner
+from diacritic.training.objectives.imitation import Imitation
+from diacritic.training.objectives.rate import Rate
+from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial
 from diacritic.training.trace import Trace
+
+SEPARATE = (Imitation, Rate, Quantisation)
+"""Terms that read a run's own episodes and nothing else, wherever those are in the data."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ class Cohort:
         self, plan: Plan, data: Data, device: str = "cpu", parameters: dict[str, Tensor] | None = None
     ) -> None:
         check(data)
+        if data.own is not None and not separable(plan, data):
+            raise ModelError("data.own", f"{plan.learner.name} needs one recording for all runs; train them apart")
         self.plan, self.given, self.device = plan, data, torch.device(device)
         self.data = data.to(self.device, plan.precision)
         begun = start(plan, data) if parameters is None else parameters
@@ -117,7 +125,10 @@ class Cohort:
         self.engine = choose(plan, self.data)
         self._inputs = parallel.tokens(self.data)
         self._tables = tables.prepare(self.data) if self.engine == "tables" else None
-        self._cumulative = self.data.weight.cumsum(0)
+        weight, own = self.data.weight, self.data.own
+        self._weight = weight if own is None else weight[own]  # [n] or [S, n]
+        # Row by row: a run draws the same to the last bit, whatever others draw.
+        self._cumulative = weight.cumsum(0) if own is None else torch.stack([row.cumsum(0) for row in self._weight])
         self._places = self._computed()
         self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -133,16 +144,19 @@ class Cohort:
         self.clock.step.fill_(step)
 
     def episode_weight(self) -> Tensor:
-        """The weight of each episode in this update, [S, N]: its own, or a multinomial count of `batch` draws."""
-        runs, batch = len(self.plan.runs), self.plan.batch
+        """The weight of each episode in this update, [S, n]: its own, or a multinomial count of `batch` draws.
+
+        The n episodes are all of the data, or each run's own.
+        """
+        runs, batch, episodes = len(self.plan.runs), self.plan.batch, self._weight.shape[-1]
         if batch is None:
-            return self.data.weight.expand(runs, -1)
+            return self._weight.expand(runs, -1)
         drawn = torch.searchsorted(
             self._cumulative, self.clock.uniform(STREAMS["batch"], batch).to(self._cumulative.dtype)
         )
         ones = torch.full_like(drawn, 1.0, dtype=self.plan.precision)
-        counts = torch.zeros(runs, self.data.episodes, dtype=self.plan.precision, device=self.device)
-        return counts.scatter_add(1, drawn.clamp(max=self.data.episodes - 1), ones) / batch
+        counts = torch.zeros(runs, episodes, dtype=self.plan.precision, device=self.device)
+        return counts.scatter_add(1, drawn.clamp(max=episodes - 1), ones) / batch
 
     def _computed(self) -> int | None:
         """How many episodes an update computes, where the kernels leave out some that it does not draw."""
@@ -151,16 +165,17 @@ class Cohort:
             return None
         from diacritic.training.kernels.drawn import places
 
-        return places(self.plan.batch, self.data.episodes, self.plan.learner.terms)
+        return places(self.plan.batch, self._weight.shape[-1], self.plan.learner.terms)
 
     def trace(self, episode_weight: Tensor | None = None) -> Trace:
         """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
-        weight = self.data.weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
-        plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, None
+        weight = self._weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
+        plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, self.data.own
         if episode_weight is not None and self._places is not None:
             from diacritic.training.kernels.drawn import choose as choose_drawn
 
-            drawn, weight = choose_drawn(weight, self._places)
+            place, weight = choose_drawn(weight, self._places)
+            drawn = place if drawn is None else drawn.gather(1, place)
         if self.engine == "tables" and self._tables is not None:
             full = plan.preset.gradient == "full"
             return tables.trace(self.parameters, carrier, self.data, self._tables, weight, full)
@@ -247,3 +262,11 @@ def choose(plan: Plan, data: Data) -> str:
     if data.shape.symbolic and carrier.side == "raw":
         return "tables"
     return "unrolled" if plan.preset.gradient == "full" else "parallel"
+
+
+def separable(plan: Plan, data: Data) -> bool:
+    """Whether each run can learn from its own episodes of data that hold more, exactly as it would without the rest."""
+    learner = plan.learner
+    alone = all(isinstance(term, SEPARATE) for term in learner.terms) and not learner.refine
+    usual = plan.carrier == plan.architecture and data.frames is None
+    return alone and usual and choose(plan, data) in ("parallel", "unrolled")

@@ -21,7 +21,7 @@ class Data:
     observation_index: Tensor  # [T, N]
     previous: Tensor  # [actions, size]; the first row stands for "none yet"
     previous_index: Tensor  # [T, N]
-    weight: Tensor  # [N], sums to one
+    weight: Tensor  # [N], sums to one: over all episodes, or over each run's own
     target: Tensor  # [T, N, A]: the expert's action, or its law over symbols
     symbol: Tensor | None = None  # [T, N]: Ō_t
     classes: Tensor | None = None  # [T, N]: symbolic action of the hierarchical control
@@ -31,6 +31,7 @@ class Data:
     forecast: Tensor | None = None  # [S or 1, T, N, T−1, A]: a forecaster's estimate of A_{t+1}, …, A_{T}
     pending: Tensor | None = None  # [S or 1, T, N, decisions, A]: its estimate of each decision's action
     frames: Tensor | None = None  # [inputs, 64, 64, 3]
+    own: Tensor | None = None  # [S, n]: the episodes that each run learns from; none: all of them
     decisions: tuple[int, ...] = ()  # steps (from 0) at which a decision is taken
     last_reveal: int = 0  # step (from 0) after which nothing more is shown
 
@@ -76,10 +77,12 @@ def check(data: Data) -> None:
     for name, size in (("observation", data.shape.observation), ("previous", data.shape.action)):
         if getattr(data, name).shape[1] != size:
             raise ModelError(f"data.{name}", f"has {getattr(data, name).shape[1]} columns, but the shape says {size}")
-    for index, table in (("observation_index", "observation"), ("previous_index", "previous")):
+    rows = {"observation": len(data.observation), "previous": len(data.previous)}
+    pointing = [(f"{table}_index", f"the {count} rows of data.{table}", count) for table, count in rows.items()]
+    for index, described, count in (*pointing, ("own", f"the {N} episodes", N)):
         values = getattr(data, index)
-        if values.numel() and not 0 <= int(values.min()) <= int(values.max()) < len(getattr(data, table)):
-            raise ModelError(f"data.{index}", f"points outside the {len(getattr(data, table))} rows of data.{table}")
+        if values is not None and values.numel() and not 0 <= int(values.min()) <= int(values.max()) < count:
+            raise ModelError(f"data.{index}", f"points outside {described}")
 
 
 def from_arrays(observations: Tensor, actions: Tensor, weight: Tensor | None = None) -> Data:

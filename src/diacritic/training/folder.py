@@ -26,10 +26,11 @@ from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.bundle import Bundles
 from diacritic.training.checkpoint import read_tensors, write_tensors
-from diacritic.training.cohort import Cohort, Plan
+from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.data import Data
 from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
 from diacritic.training.forecaster import mislead
+from diacritic.training.joined import RUNS, Share, apart, kind, one_cohort, packs
 from diacritic.training.order import Order
 from diacritic.training.runs import code_version, warm_start
 from diacritic.training.together import CHUNK, take_turns
@@ -43,18 +44,26 @@ POLICY = ("act", "choose")
 
 
 @dataclass
-class Training:
-    """An order in training, and the codes that it showed on the way."""
+class Ready:
+    """An order with all that its training needs, and the codes that it shows on the way."""
 
     order: Order
-    cohort: Cohort
+    share: Share
     prepared: Prepared
     supervising: float
     """Seconds that its forecasters and teachers took."""
+    snapshots: dict[int, NDArray[np.integer[Any]]] = field(default_factory=dict)
+
+
+@dataclass
+class Training:
+    """One cohort in training: an order, or several of equal plans and sizes."""
+
+    parts: list[Ready]
+    cohort: Cohort
     half: bool = False
     """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
     seconds: float = 0.0
-    snapshots: dict[int, NDArray[np.integer[Any]]] = field(default_factory=dict)
 
     @property
     def device(self) -> torch.device:
@@ -62,20 +71,25 @@ class Training:
 
     @property
     def done(self) -> bool:
-        return self.cohort.step >= self.order.steps
+        return self.cohort.step >= self.cohort.plan.steps
 
     def go_on(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept."""
-        stops = sorted({max(1, round(share * self.order.steps)) for share in SNAPSHOTS} | {self.order.steps})
-        step = self.cohort.step
+        steps, step = self.cohort.plan.steps, self.cohort.step
+        stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
         end = min([step + CHUNK, *(stop for stop in stops if stop > step)])
         self.cohort.advance(end - step)
-        if end == self.order.steps and self.half:
+        if end == steps and self.half:
             with torch.no_grad():
                 for value in self.cohort.parameters.values():
                     value.copy_(value.half())
         if end in stops:
-            self.snapshots[end] = held_out_codes(self.cohort, self.prepared.held_out)
+            for part, cohort in self.split():
+                part.snapshots[end] = held_out_codes(cohort, part.prepared.held_out)
+
+    def split(self) -> Iterator[tuple[Ready, Cohort]]:
+        """Every order with its own runs."""
+        return zip(self.parts, apart(self.cohort, [part.share for part in self.parts]), strict=True)
 
 
 def train_folder(
@@ -86,8 +100,13 @@ def train_folder(
     only: str = "",
     half: bool = False,
     bundles: Bundles | None = None,
+    most: int | None = None,
 ) -> None:
-    """Train every order whose name holds all words of `only` and that has no result in `out` yet."""
+    """Train every order whose name holds all words of `only` and that has no result in `out` yet.
+
+    Orders that differ in nothing but their recordings and runs train as one cohort of at most `most` runs, which
+    changes no result; by default they do so on CUDA, where it saves time.
+    """
     document = read_exchange(folder)
     orders = [Order.from_dict(item) for item in document["orders"]]
     chosen = [order for order in orders if all(word in order.name for word in only.split())]
@@ -102,14 +121,19 @@ def train_folder(
         [order for order in generation if order in missing or not finished(order, out)]
         for generation in _generations(missing, by_name)
     ]
+    if most is None:
+        most = RUNS if torch.device(device).type == "cuda" else 0
     waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
     for generation in generations:
-        for training in take_turns(_starts(folder, generation, device, half, by_name, out), together):
-            kept, done = _keep(training, out), done + 1
-            if bundles is not None:
-                bundles.add([*kept, *([out / EXCHANGE] if done == 1 else [])])
-            told = f"{training.seconds:.1f} s, its forecasters {training.supervising:.1f} s"
-            print(f"{done}/{waiting} {training.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
+        ready = _ready(folder, generation, device, by_name, out)
+        for training in take_turns(_starts(ready, device, half, most), together):
+            for part, cohort in training.split():
+                seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
+                kept, done = _keep(part, cohort, seconds, half, out), done + 1
+                if bundles is not None:
+                    bundles.add([*kept, *([out / EXCHANGE] if done == 1 else [])])
+                told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s"
+                print(f"{done}/{waiting} {part.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
 
 
 def _generations(chosen: Sequence[Order], by_name: Mapping[str, Order]) -> list[list[Order]]:
@@ -170,9 +194,15 @@ def read_result(order: Order, out: Path) -> Result | None:
     return Result(order, weights, steps, codes, {key: json.loads(text) for key, text in notes.items()})
 
 
-def _starts(
-    folder: Path, orders: Sequence[Order], device: str, half: bool, by_name: Mapping[str, Order], out: Path
-) -> Iterator[Training]:
+def _starts(ready: Iterator[Ready], device: str, half: bool, most: int) -> Iterator[Training]:
+    described = ((kind(one.share, device) if most else None, len(one.order.runs), one) for one in ready)
+    for parts in packs(described, most):
+        yield Training(parts, one_cohort([part.share for part in parts], device), half)
+
+
+def _ready(
+    folder: Path, orders: Sequence[Order], device: str, by_name: Mapping[str, Order], out: Path
+) -> Iterator[Ready]:
     for order in orders:
         task, prepared = _prepared(folder / "demos" / order.recording, order.demonstrations, order.demos_sha256)
         plan = order.plan(len(task.decisions), device)
@@ -183,8 +213,8 @@ def _starts(
         data = _misled(data, order)
         supervising = time.perf_counter() - begun
         data = _by_run(data, [seeds.index(run.seed) for run in order.runs])
-        begin = _warm(order, plan, data, by_name, out) if order.start else None
-        yield Training(order, Cohort(plan, data, device, begin), prepared, supervising, half)
+        begin = _warm(order, plan, data, by_name, out) if order.start else start(plan, data)
+        yield Ready(order, Share(plan, data, begin), prepared, supervising)
 
 
 def _warm(order: Order, plan: Plan, data: Data, by_name: Mapping[str, Order], out: Path) -> dict[str, torch.Tensor]:
@@ -229,13 +259,13 @@ def _by_run(data: Data, owner: list[int]) -> Data:
     return replace(data, **{name: value[owner] for name, value in found.items() if value is not None})
 
 
-def _keep(training: Training, out: Path) -> tuple[Path, Path]:
+def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) -> tuple[Path, Path]:
     """Codes first, weights last: a result is there when its weights are."""
-    cohort, order, name = training.cohort, training.order, training.order.name
+    order, name = part.order, part.order.name
     kind = np.uint8 if order.codes <= 256 else np.uint16
     content = io.BytesIO()
-    codes = np.stack(list(training.snapshots.values())).astype(kind)
-    np.savez_compressed(content, steps=np.array(list(training.snapshots)), codes=codes)
+    codes = np.stack(list(part.snapshots.values())).astype(kind)
+    np.savez_compressed(content, steps=np.array(list(part.snapshots)), codes=codes)
     partial = out / f"{name}.npz.{os.getpid()}.partial"
     partial.write_bytes(content.getvalue())
     partial.replace(out / f"{name}.npz")
@@ -244,18 +274,18 @@ def _keep(training: Training, out: Path) -> tuple[Path, Path]:
         "architecture": asdict(cohort.plan.carrier),
         "shape": asdict(cohort.given.shape),
         "diverged": cohort.optimiser.diverged.tolist(),
-        "seconds": training.seconds,
-        "supervising": training.supervising,
+        "seconds": seconds,
+        "supervising": part.supervising,
         "device": torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu",
         "torch": torch.__version__.split("+")[0],
         "code_version": code_version(),
     }
     written = {key: json.dumps(value) for key, value in notes.items()}
     weights = {key: value for key, value in cohort.parameters.items() if key not in _training_only(cohort)}
-    weights = {key: value.half() if training.half else value for key, value in weights.items()}
-    write_tensors(out / f"{name}.safetensors", weights | training.prepared.scale.tensors(), written)
+    weights = {key: value.half() if half else value for key, value in weights.items()}
+    write_tensors(out / f"{name}.safetensors", weights | part.prepared.scale.tensors(), written)
     times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
-    times[name] = {"training": training.seconds, "forecasters": training.supervising, "runs": len(order.runs)}
+    times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(order.runs)}
     write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
     return out / f"{name}.npz", out / f"{name}.safetensors"
 

@@ -13,7 +13,7 @@ from certify.errors import ModelError
 from certify.zoo import build
 from diacritic.carrier.shape import Architecture
 from diacritic.training import upkeep
-from diacritic.training.cohort import Cohort, Plan, Run, choose, start
+from diacritic.training.cohort import Cohort, Plan, Run, choose, separable, start
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -240,6 +240,32 @@ def test_a_gaussians_noise_is_normal_and_new_at_every_step() -> None:
 )
 def test_a_plan_finds_its_engine(name: str, change: dict[str, Any], data: Data, engine: str) -> None:
     assert choose(_plan(name, **change), data) == engine
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "able"),
+    [
+        ("plain", vectors(4, 3), True),
+        ("plain", symbols(4, 3), False),
+        ("plain", replace(vectors(4, 3), frames=torch.zeros(12, 64, 64, 3)), False),
+        *[
+            (name, vectors(4, 3), False)
+            for name in ("event-agnostic-recorded", "inverse-only", "refinement", "matched", "gru-8", "bypass", "sysid")
+        ],
+    ],
+)
+def test_runs_learn_from_episodes_of_their_own_where_nothing_else_is_read(name: str, data: Data, able: bool) -> None:
+    own = replace(data, own=torch.tensor([[0, 1], [2, 1]]))
+    assert separable(_plan(name), data) == able
+    if able:
+        cohort = Cohort(_plan(name, precision=torch.float64), own)
+        assert torch.equal(cohort.episode_weight(), data.weight[own.own])
+        with torch.no_grad():
+            codes, every = cohort.trace().step_code, Cohort(cohort.plan, data).trace().step_code
+        assert torch.equal(codes[1], every[1][:, [2, 1]])
+    else:
+        with pytest.raises(ModelError, match=f"{name} needs one recording for all runs; train them apart"):
+            Cohort(_plan(name), own)
 
 
 def test_the_reference_engine_trains_to_the_same_codes() -> None:

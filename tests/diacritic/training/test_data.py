@@ -81,6 +81,7 @@ def test_shapes_that_do_not_match_are_refused(name: str) -> None:
             lambda d: replace(d, observation_index=d.observation_index - 1),
             r"^data\.observation_index: points outside the 12",
         ),
+        (lambda d: replace(d, own=torch.tensor([[0, 3]])), r"^data\.own: points outside the 3 episodes$"),
     ],
 )
 def test_tables_that_do_not_match_are_refused(change: object, message: str) -> None:

@@ -18,8 +18,11 @@ import certify
 import diacritic
 from certify.errors import ModelError
 from diacritic.studies.tasks import task
+from diacritic.training import folder
 from diacritic.training.bundle import Bundles
+from diacritic.training.cohort import Cohort
 from diacritic.training.folder import EXCHANGE, finished, read_exchange, read_result, train_folder
+from diacritic.training.joined import Share
 
 LEAN = ("torch", "torchgen", "functorch", "numpy", "numpy.libs", "safetensors", "sympy", "mpmath", "networkx")
 SUPERVISED = [replace(PLAIN, learner=name) for name in ("event-agnostic", "task-informed", "teacher-state", "join")]
@@ -82,6 +85,41 @@ def test_a_run_is_the_same_in_whatever_cohort_it_is_packed(tmp_path: Path, demos
         mine = first.weights[name] if name.startswith("scale.") else first.weights[name][where]
         torch.testing.assert_close(mine, value)
     assert np.array_equal(first.codes[:, where], second.codes)
+
+
+def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
+    tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = replace(PLAIN, task=task("two-cues", gap=1, first_gap=1, episodes=40, recording=1), seeds=3)
+    orders, _ = exported([PLAIN, replace(PLAIN, learner="join"), other], tmp_path / "x", demos)
+    sizes: list[int] = []
+    made = folder.one_cohort
+
+    def counted(shares: list[Share], device: str) -> Cohort:
+        sizes.append(len(made(shares, device).plan.runs))
+        return made(shares, device)
+
+    monkeypatch.setattr(folder, "one_cohort", counted)
+    train_folder(tmp_path / "x", tmp_path / "apart")
+    train_folder(tmp_path / "x", tmp_path / "joined", half=True, most=5)
+    assert sizes == [2, 2, 3, 2, 5]
+    for order in orders:
+        one, two = (read_result(order, tmp_path / name) for name in ("apart", "joined"))
+        assert one is not None
+        assert two is not None
+        assert one.steps == two.steps
+        assert np.array_equal(one.codes[:-1], two.codes[:-1])  # the last ones are of rounded weights
+        assert one.codes.shape == two.codes.shape
+        for name, value in one.weights.items():
+            rtol, atol = (0.0, 0.0) if name.startswith("scale.") else (1e-3, 2e-5)
+            torch.testing.assert_close(two.weights[name].float(), value, rtol=rtol, atol=atol)
+        for key in ("order", "architecture", "shape", "diverged"):
+            assert one.notes[key] == two.notes[key]
+    seconds = [times["training"] for times in json.loads((tmp_path / "joined/times.json").read_text()).values()]
+    assert seconds[2] == pytest.approx(1.5 * seconds[1])  # by runs
+    (tmp_path / "joined" / f"{orders[0].name}.npz").unlink()
+    train_folder(tmp_path / "x", tmp_path / "joined", half=True, most=5)
+    assert sizes[5:] == [2]
 
 
 def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: Path):
