@@ -18,6 +18,7 @@ from diacritic.demos.storage import Demos, load
 from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
+from diacritic.training.afterwards import forgotten
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
@@ -60,6 +61,8 @@ def train_recorded(options: "Train") -> int:
         return [_passes(scores, task) for scores in scored(cohort)]
 
     cohort = train(plan, data, device, folder, judge if judged else None, tensorboard=options.tensorboard)
+    if plan.learner.forget:
+        cohort = forgotten(cohort).cohort
     known = {
         "task": demos.task,
         "parameters": dict(demos.parameters),

@@ -98,6 +98,10 @@ class Train:
         else:
             begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
             cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
+        if chosen.forget:
+            from diacritic.training.forgetting import forget
+
+            cohort = forget(cohort).cohort
         known = {"task": model.name, "model_sha256": model.digest}
         facts = self._facts(cohort, model, requirement) if machine else [known for _ in plan.runs]
         paths = save_runs(cohort, self.out, facts)

@@ -157,4 +157,12 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
         "code_version": notes["code_version"],
         "demos_sha256": result.order.demos_sha256,
         "run": run,
+        **_forgetting(notes.get("forgetting"), k),
     }
+
+
+def _forgetting(notes: dict[str, Any] | None, k: int) -> Row:
+    """What run k has to tell of it, where its learner forgets."""
+    if notes is None:
+        return {}
+    return {"forgetting": {key: value[k] if isinstance(value, list) else value for key, value in notes.items()}}

@@ -24,6 +24,7 @@ from certify.errors import ModelError
 from diacritic.demos.storage import load, read_json, write_text
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.afterwards import forgotten
 from diacritic.training.bundle import Bundles
 from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort, Plan, start
@@ -53,6 +54,8 @@ class Ready:
     supervising: float
     """Seconds that its forecasters and teachers took."""
     snapshots: dict[int, NDArray[np.integer[Any]]] = field(default_factory=dict)
+    forgetting: dict[str, Any] | None = None
+    """What came of forgetting, where its learner does."""
 
 
 @dataclass
@@ -74,18 +77,41 @@ class Training:
         return self.cohort.step >= self.cohort.plan.steps
 
     def go_on(self) -> None:
-        """A chunk of updates, ending at a step whose codes are kept."""
+        """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
         steps, step = self.cohort.plan.steps, self.cohort.step
         stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
         end = min([step + CHUNK, *(stop for stop in stops if stop > step)])
         self.cohort.advance(end - step)
-        if end == steps and self.half:
+        if end in stops and end < steps:
+            self._look()
+
+    def finish(self) -> None:
+        """Forget where the learner does, round, and look at the codes; time that no other training shares."""
+        begun = time.perf_counter()
+        if self.cohort.plan.learner.forget:
+            self._forget()
+        if self.half:
             with torch.no_grad():
                 for value in self.cohort.parameters.values():
                     value.copy_(value.half())
-        if end in stops:
-            for part, cohort in self.split():
-                part.snapshots[end] = held_out_codes(cohort, part.prepared.held_out)
+        self._look()
+        self.seconds += time.perf_counter() - begun
+
+    def _forget(self) -> None:
+        """Every order's runs forget on its own recording, and the cohort takes their weights over."""
+        found = []
+        for part, cohort in self.split():
+            after = forgotten(cohort)
+            part.forgetting = after.notes
+            found.append(after.cohort.parameters)
+        with torch.no_grad():
+            for name, value in self.cohort.parameters.items():
+                value.copy_(torch.cat([own[name] for own in found]))
+
+    def _look(self) -> None:
+        """Keep the codes on the held-out episodes at this step."""
+        for part, cohort in self.split():
+            part.snapshots[self.cohort.step] = held_out_codes(cohort, part.prepared.held_out)
 
     def split(self) -> Iterator[tuple[Ready, Cohort]]:
         """Every order with its own runs."""
@@ -127,6 +153,7 @@ def train_folder(
     for generation in generations:
         ready = _ready(folder, generation, device, by_name, out)
         for training in take_turns(_starts(ready, device, half, most), together):
+            training.finish()
             for part, cohort in training.split():
                 seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
                 kept, done = _keep(part, cohort, seconds, half, out), done + 1
@@ -276,6 +303,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
         "diverged": cohort.optimiser.diverged.tolist(),
         "seconds": seconds,
         "supervising": part.supervising,
+        "forgetting": part.forgetting,
         "device": torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu",
         "torch": torch.__version__.split("+")[0],
         "code_version": code_version(),

@@ -19,11 +19,11 @@ from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
 from diacritic.training.lesson import lesson
 from diacritic.training.merging import NONE, Coded, Merger, States, coded, minimise, persist
-from diacritic.training.teach import Effort, Taught, teach
+from diacritic.training.teach import Effort, teach
 
 Floats = NDArray[np.float64]
 LANDED = 0.99  # share of steps at which the recurrence must reach its new code
-WORSE = 0.05  # largest rise of the imitation loss, absolute and relative
+WORSE = 0.05  # largest rise of the imitation loss, relative and (on symbols) absolute
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ def learned_states(watched: Watched) -> States:
     states = States([], [], [], [], [], {}, int(words.max()) + 1, [])
     for t, (code, symbol) in enumerate(zip(watched.codes, watched.symbols, strict=True)):
         cell = pair(symbol, code)
-        usual = _most_frequent(cell, watched.behaviour[t], watched.weight)
+        usual = most_frequent(cell, watched.behaviour[t], watched.weight)
         states.add(t, symbol, code, usual, watched.weight)
-    for word, state in zip(words[0].tolist(), _most_frequent(words[0], states.nodes[0], watched.weight), strict=True):
+    for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], watched.weight), strict=True):
         states.first[word] = int(state)
     for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
-        target = _most_frequent(pair(before, words[t]), after, watched.weight)
+        target = most_frequent(pair(before, words[t]), after, watched.weight)
         for source, word, to in np.unique(np.stack([before, words[t], target], 1), axis=0).tolist():
             states.moves[source][word] = to
     return states
@@ -104,7 +104,7 @@ def watch_cohort(cohort: Cohort) -> list[Watched]:
     """
     data = cohort.data
     if data.symbol is None or not data.shape.symbolic:
-        raise ModelError("data", "has no symbols; give `Watched` arrays of the recording instead")
+        raise ModelError("data", "is no symbolic task; give `Watched` arrays of the recording instead")
     with torch.no_grad():
         trace = cohort.trace()
         codes, acts = trace.step_code.cpu().numpy(), trace.steps(trace.read("act").argmax(-1)).cpu().numpy()
@@ -127,9 +127,15 @@ class Forgotten:
 
 
 def forget(
-    cohort: Cohort, watched: list[Watched] | None = None, effort: Effort | None = None, fresh: bool = True
+    cohort: Cohort,
+    watched: list[Watched] | None = None,
+    effort: Effort | None = None,
+    fresh: bool = True,
+    worse: float = WORSE,
 ) -> Forgotten:
     """Teach every run its own merged codes; runs that would lose by it stay as they are.
+
+    The imitation loss may rise by 5 % and by `worse`.
 
     A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
     """
@@ -145,14 +151,21 @@ def forget(
     after = adopt(cohort.plan, cohort.given, taught, str(cohort.device))
     with torch.no_grad():
         kept = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1) >= LANDED
-    worse = _imitation(after) > before + WORSE * before.abs() + WORSE
-    good = kept & ~worse & ~taught.diverged & torch.tensor([found is not None for found in merged]).to(kept.device)
-    chosen = {
-        name: torch.where(good.view(-1, *[1] * (value.dim() - 1)), value, cohort.parameters[name].detach())
-        for name, value in taught.parameters.items()
+    losing = _imitation(after) > before + WORSE * before.abs() + worse
+    good = kept & ~losing & ~taught.diverged & torch.tensor([found is not None for found in merged]).to(kept.device)
+    return Forgotten(choose(good, after, cohort), good.tolist(), merged, taught.steps)
+
+
+def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
+    """The runs of one cohort where they are good, [S], and those of the other elsewhere."""
+    parameters = {
+        name: torch.where(good.view(-1, *[1] * (value.dim() - 1)), after.parameters[name], value).detach()
+        for name, value in before.parameters.items()
     }
-    result = Taught(chosen, taught.landed, taught.imitation, taught.steps, cohort.optimiser.diverged.clone())
-    return Forgotten(adopt(cohort.plan, cohort.given, result, str(cohort.device)), good.tolist(), merged, taught.steps)
+    chosen = Cohort(before.plan, before.given, str(before.device), parameters)
+    chosen.optimiser.diverged |= before.optimiser.diverged
+    chosen.resume_at(before.plan.steps)
+    return chosen
 
 
 @torch.no_grad()
@@ -161,7 +174,7 @@ def _imitation(cohort: Cohort) -> Tensor:
     return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.clock)
 
 
-def _most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:
+def most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:
     """Of each entry: the value that carries most weight in its group, the smallest among equals."""
     groups = rank(group)[0]
     cell, cells = rank(pair(groups, value))

@@ -32,6 +32,8 @@ class Learner:
     """Split the code with the least consistent futures, every 500 steps."""
     taught: bool = False
     """Taught the certified transition by `training.certified`; updates of a cohort are refused."""
+    forget: bool = False
+    """After the last update, forget what its own later decisions do not use (`training.afterwards`)."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
@@ -109,6 +111,7 @@ def _learners() -> list[Learner]:
         made("join", JoinHead(), note="a privileged head for the pending joint class"),
         replace(made("refinement"), refine=True, note="plain, with code refinement"),
         replace(made("refinement+bfs", _BFS), refine=True, note="plain+bfs, with code refinement"),
+        replace(made("plain+forgetting"), forget=True, note="plain, and what it never uses is forgotten in the end"),
         made("scaffold", path="scaffold", note="a continuous path, annealed to zero"),
         made("scaffold+bfs", _BFS, path="scaffold", note="the same with BFS"),
         made("bypass", path="bypass", note="the continuous path stays: not a sole carrier"),

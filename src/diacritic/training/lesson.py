@@ -1,6 +1,6 @@
 """A lesson: (code before, observation, previous action) → code, and the action that goes with it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -52,6 +52,20 @@ def lesson(data: Data, codes: Tensor, count: int) -> Lesson:
     before, seen, did, code = padded.unbind(-1)
     place = (seen * count + code).unsqueeze(-1).expand(-1, -1, laws.shape[-1])
     return Lesson(before, seen, did, code, laws.gather(1, place), weight)
+
+
+def part(data: Data, lesson: Lesson, rows: Tensor) -> tuple[Data, Lesson]:
+    """Some rows of a recording's lesson, all of equal weight, and the inputs that they read.
+
+    All runs read the same inputs at the same row; only codes are their own.
+    """
+    seen, did = lesson.observation[0, rows], lesson.previous[0, rows]
+    frames = None if data.frames is None else data.frames[seen]
+    own = torch.arange(len(rows), device=rows.device).expand(len(lesson.code), -1)
+    before, code, target = lesson.before[:, rows], lesson.code[:, rows], lesson.target[:, rows]
+    weight = lesson.weight.new_full(code.shape, 1 / len(rows))
+    some = Lesson(before, own, own, code, target, weight)
+    return replace(data, observation=data.observation[seen], previous=data.previous[did], frames=frames), some
 
 
 def _distinct(rows: Tensor) -> Tensor:

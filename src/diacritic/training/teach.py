@@ -18,7 +18,7 @@ from diacritic.carrier.cell import Inputs, drive, observe, propose
 from diacritic.carrier.quantise import look_up, nearest
 from diacritic.carrier.shape import Architecture
 from diacritic.training.data import Data
-from diacritic.training.lesson import Lesson
+from diacritic.training.lesson import Lesson, part
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.optimiser import Adam
 from diacritic.training.trace import Rows, Trace
@@ -27,6 +27,7 @@ SHARPNESS = 10.0  # neighbouring codes' squared distance over τ
 SURE = 0.9  # a row has landed once its code has this probability
 LOOK_EVERY = 50
 FAR = 10.0  # largest norms between a used code and an unused one
+DRAWS = 0  # seed of the rows that are drawn, on the CPU, so that every device is given the same
 TIE = 1e-4  # actions whose probabilities differ by less are equally good
 
 
@@ -40,6 +41,8 @@ class Effort:
     """Learning rate of Adam."""
     clip: float = 1.0
     """Largest gradient norm of a run."""
+    batch: int | None = None
+    """Rows of an update at most, drawn anew each time while the rate falls to zero; none: all rows. For recordings."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ def teach(
     if not carrier.sole_carrier or not plain:
         raise ModelError("architecture", "only the plain sole carrier can be taught a transition")
     effort = effort or Effort()
+    if effort.batch is not None and (effort.batch < 1 or data.shape.symbolic):
+        raise ModelError("batch", f"{effort.batch} rows at once: give none on symbolic tasks, 1 or more in recordings")
     begun = {name: value.detach().clone() for name, value in parameters.items()}
     runs = len(begun["codebook"])
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
@@ -68,18 +73,25 @@ def teach(
     begun["codebook"] = park(begun["codebook"], used)
     optimiser = Adam(begun, rates, effort.clip)
     heat = _spacing(begun["codebook"], used) / SHARPNESS
-    step = 0
+    chances, drawing, step = lesson.weight[0].cpu(), torch.Generator().manual_seed(DRAWS), 0
     with working(f"teaching {lesson.before.shape[1]:,} rows to {runs} runs"):
-        while True:
-            trace = taught_trace(optimiser.parameters, data, lesson)
+        while step < effort.steps:
+            seen, rows = data, lesson
+            if effort.batch is not None:
+                drawn = torch.multinomial(chances, min(effort.batch, len(chances)), True, generator=drawing)
+                seen, rows = part(data, lesson, drawn.to(lesson.code.device))
+                optimiser.rates.fill_(effort.rate * (1 - step / effort.steps))
+            trace = taught_trace(optimiser.parameters, seen, rows)
             chance = _log_chance(trace, heat)
-            acting = discrepancy(trace.read("act"), lesson.target, data.shape.symbolic)
-            if step == effort.steps or (step % LOOK_EVERY == 0 and _finished(chance, trace, lesson, data)):
+            if step % LOOK_EVERY == 0 and _finished(chance, trace, rows, data):
                 break
+            acting = discrepancy(trace.read("act"), rows.target, data.shape.symbolic)
             near = (trace.proposal - trace.embedding).square().mean(-1)
             optimiser.descend(trace.mean(acting - chance + near).sum())
             step += 1
     with torch.no_grad():
+        trace = taught_trace(optimiser.parameters, data, lesson)
+        acting = discrepancy(trace.read("act"), lesson.target, data.shape.symbolic)
         landed = trace.mean((nearest(trace.proposal, trace.codebook) == lesson.code).to(trace.weight.dtype))
         found = {name: value.detach().clone() for name, value in optimiser.parameters.items()}
         return Taught(found, landed, trace.mean(acting), step, optimiser.diverged.clone())

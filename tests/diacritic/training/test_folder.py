@@ -18,11 +18,12 @@ import certify
 import diacritic
 from certify.errors import ModelError
 from diacritic.studies.tasks import task
-from diacritic.training import folder
+from diacritic.training import afterwards, folder
 from diacritic.training.bundle import Bundles
 from diacritic.training.cohort import Cohort
 from diacritic.training.folder import EXCHANGE, finished, read_exchange, read_result, train_folder
 from diacritic.training.joined import Share
+from diacritic.training.teach import Effort
 
 LEAN = ("torch", "torchgen", "functorch", "numpy", "numpy.libs", "safetensors", "sympy", "mpmath", "networkx")
 SUPERVISED = [replace(PLAIN, learner=name) for name in ("event-agnostic", "task-informed", "teacher-state", "join")]
@@ -229,3 +230,22 @@ def test_another_recording_under_the_same_name_is_refused(tmp_path: Path, demos:
     path.write_text(json.dumps(document))
     with pytest.raises(ModelError, match="another recording"):
         train_folder(tmp_path / "x", tmp_path / "out")
+
+
+def test_a_learner_that_forgets_says_what_came_of_it(
+    tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(afterwards, "EFFORT", Effort(steps=2, batch=32))
+    orders, _ = exported([PLAIN, replace(PLAIN, learner="plain+forgetting")], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "results", together=2)
+    plain, after = (read_result(order, tmp_path / "results") for order in orders)
+    assert plain is not None
+    assert after is not None
+    assert plain.notes["forgetting"] is None
+    assert after.notes["forgetting"]["updates"] == 2
+    for k, changed in enumerate(after.notes["forgetting"]["changed"]):
+        assert changed or all(torch.equal(value, plain.weights[name][k]) for name, value in per_run(after, k))
+
+
+def per_run(result: folder.Result, k: int) -> list[tuple[str, torch.Tensor]]:
+    return [(name, value[k]) for name, value in result.weights.items() if not name.startswith("scale.")]

@@ -1,5 +1,7 @@
 """Forgetting: merged codes in closed form, through noise, on a cohort with surplus; and what it never gives up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -121,6 +123,12 @@ def test_a_run_that_would_lose_keeps_its_weights() -> None:
     assert all(torch.equal(value, cohort.parameters[name]) for name, value in after.cohort.parameters.items())
 
 
+def test_a_loss_that_rises_by_more_than_is_allowed_keeps_the_weights() -> None:
+    model = build("memory-chain", bits=2, delay=4)
+    cohort = hoarders(model, from_model(model))
+    assert forget(cohort, worse=-10.0).changed == [False, False]  # nothing improves by so much
+
+
 def test_a_choice_among_equals_is_no_behaviour() -> None:
     model = build("stochastic-expert")
     data = from_model(model)
@@ -137,7 +145,7 @@ def test_recordings_need_their_own_arrays() -> None:
     model = build("memory-chain", bits=2, delay=4)
     cohort = hoarders(model, from_model(model))
     assert len(watch_cohort(cohort)) == 2
-    cohort.data = Data(**{**vars(cohort.data), "symbol": None})
+    cohort.data = replace(cohort.data, symbol=None)
     with pytest.raises(ModelError, match="give `Watched` arrays"):
         watch_cohort(cohort)
 

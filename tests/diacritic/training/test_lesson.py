@@ -6,7 +6,7 @@ import torch
 from certify.errors import ModelError
 from certify.zoo import build
 from diacritic.training.data import from_arrays
-from diacritic.training.lesson import lesson
+from diacritic.training.lesson import lesson, part
 from diacritic.training.symbolic import from_model
 
 
@@ -56,3 +56,22 @@ def test_what_is_no_function_is_refused_by_its_row() -> None:
 def test_bad_codes_are_one_line(shape: tuple[int, ...], value: int, said: str) -> None:
     with pytest.raises(ModelError, match=said):
         lesson(from_model(build("passive-t-maze", L=4)), torch.full(shape, value), 2)
+
+
+def test_some_rows_of_a_recording_read_their_own_inputs() -> None:
+    draw = torch.Generator().manual_seed(2)
+    data = from_arrays(torch.randn(3, 4, 5, generator=draw), torch.randn(3, 4, 2, generator=draw))
+    codes = torch.randint(3, (2, 3, 4), generator=draw)
+    whole, rows = lesson(data, codes, 3), torch.tensor([11, 0, 5, 5])
+    inputs, some = part(data, whole, rows)
+    for run in range(2):
+        for k, row in enumerate(rows.tolist()):
+            t, n = divmod(row, 4)
+            assert torch.equal(
+                inputs.observation[some.observation[run, k]], data.observation[data.observation_index[t, n]]
+            )
+            assert torch.equal(inputs.previous[some.previous[run, k]], data.previous[data.previous_index[t, n]])
+            assert torch.equal(some.target[run, k], data.target[t, n])
+            assert some.code[run, k] == codes[run, t, n]
+            assert some.before[run, k] == (codes[run, t - 1, n] if t else 3)
+    assert some.weight.sum(1).tolist() == pytest.approx([1, 1])

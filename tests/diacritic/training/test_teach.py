@@ -10,6 +10,7 @@ from certify.zoo import build
 from diacritic.carrier.quantise import nearest
 from diacritic.carrier.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run, start
+from diacritic.training.data import from_arrays
 from diacritic.training.learner import learner
 from diacritic.training.lesson import Lesson, lesson
 from diacritic.training.preset import preset
@@ -63,6 +64,33 @@ def test_unused_codes_are_parked_where_nothing_lands() -> None:
     assert torch.equal(parked[used], codebook[used])
     assert parked[0, 1].norm() == pytest.approx(10.0)
     assert nearest(torch.full((1, 1, 4), 0.4), parked).item() != 1
+
+
+def test_drawn_rows_teach_a_recording_and_the_same_ones_are_drawn_again() -> None:
+    draw = torch.Generator().manual_seed(5)
+    cue = torch.arange(32) % 2
+    shown = torch.zeros(4, 32, 3)
+    shown[0, :, 0], shown[1:, :, 2] = cue * 2.0 - 1, 1.0
+    data = from_arrays(
+        shown + 0.02 * torch.randn(shown.shape, generator=draw), (cue * 2.0 - 1).expand(4, 32)[..., None]
+    )
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 10, SMALL)
+    codes = torch.stack([cue, 1 - cue]).unsqueeze(1).expand(2, 4, 32)
+    first, again = (
+        teach(start(plan, data), SMALL, data, lesson(data, codes, 6), Effort(150, batch=24)) for _ in range(2)
+    )
+    assert first.landed.tolist() == pytest.approx([1, 1])
+    assert first.imitation.max() < 0.05
+    assert first.steps == 150
+    assert torch.equal(Cohort(plan, data, parameters=first.parameters).trace().step_code, codes)
+    assert torch.equal(first.parameters["codebook"], again.parameters["codebook"])
+
+
+@pytest.mark.parametrize("batch", [0, 8])
+def test_symbolic_tasks_are_taught_all_rows_at_once(batch: int) -> None:
+    _, begun, rows, _ = setting(1)
+    with pytest.raises(ModelError, match="give none on symbolic tasks"):
+        teach(begun, SMALL, from_model(build("passive-t-maze", L=3)).to("cpu"), rows, Effort(batch=batch))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The cells past the paper: how far plain imitation goes, the full gradient and event-agnostic runs beside it.
+"""The cells past the paper: how far plain imitation goes, the full gradient and event-agnostic runs beside it, and
+what is left of the surplus once plain runs have forgotten.
 
 Settings are those of the catalogue, so that a run which another study made answers here too; a test holds the two
 together. This file imports nothing of the catalogue, which lists its study. Delay and length 1,000 have no `textbook`
@@ -16,6 +17,14 @@ NAME, FAR = "past", 1000
 RECORDED = (("plain", "carousel"), ("plain", "textbook"), ("event-agnostic", "carousel"))
 SYMBOLIC = (("plain", "carousel"), ("plain", "textbook"), ("event-agnostic-recorded", "carousel"))
 """Learners and presets; on symbols the event-agnostic target is the recorded future itself."""
+
+FORGETTING = "plain+forgetting"
+FORGETFUL = (
+    *((task("two-cues", gap=gap), 16) for gap in (6, 10, 20, 60)),
+    *((task("full-reveal", modes=modes), 16) for modes in (16, 32)),
+    (task("readout-3", modes=32), 16),
+)
+"""Recorded tasks on which plain runs forget afterwards; that was set up on the first one."""
 
 ARM: tuple[tuple[Task, int], ...] = (
     *((task("two-cues", gap=gap), 16) for gap in (6, 10, 20, 60)),
@@ -44,7 +53,8 @@ def kind(place: Task) -> Kind:
 
 def _recorded() -> Iterator[Cell]:
     for place, codes in ARM:
-        for learner, preset in RECORDED:
+        forgetting = ((FORGETTING, "carousel"),) if (place, codes) in FORGETFUL else ()
+        for learner, preset in (*RECORDED, *forgetting):
             yield Cell(NAME, place, learner, preset, "task", 1e-3, 10_000, demonstrations=448, codes=codes)
 
 
@@ -71,7 +81,8 @@ STUDY = Study(
     NAME,
     "Past the paper",
     "How far plain imitation goes with the frozen preset, with the full gradient and with event-agnostic runs beside "
-    "it. Where the paper has a count, the cell also stands in the study of its table, and is contrasted there alone.",
+    "it, and what plain runs still hold once they have forgotten. Where the paper has a count, the cell also stands in "
+    "the study of its table, and is contrasted there alone.",
     inventory=(),
     blocks=(),
     cells=CELLS,

@@ -3,13 +3,18 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 from diacritic.demos.storage import write_text
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.past.barrier_draw import drawn, first_height, first_updates
-from diacritic.studies.past.barrier_page import between
-from diacritic.studies.past.reach import first_rows, reach, summary
+from diacritic.studies.past.barrier_page import between, counted, table
+from diacritic.studies.past.cells import CELLS, FORGETTING
+from diacritic.studies.past.cells import kind as known_before
+from diacritic.studies.past.reach import first_rows, reach, summary, surplus
 from diacritic.studies.results import Results
 
 KINDS = ("development", "held-out", "afterwards")
@@ -42,6 +47,25 @@ def forgetting(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
+    """One line a recorded cell: plain runs beside those of the same seeds that have forgotten."""
+    lines = []
+    for cell in (cell for cell in cells if cell.learner == FORGETTING):
+        sides = [results.runs(replace(cell, learner="plain")), results.runs(cell)]
+        told = [[counted(rows) if rows else "not run" for rows in sides]]
+        told.append([_worst(rows) for rows in sides])
+        told.append([f"{mean(row['success'] for row in rows):.2f}" if rows else "—" for rows in sides])
+        lines.append([cell.name, known_before(cell.task), *(text for pair in told for text in pair)])
+    head = ("cell", "kind", "sufficient before", "after", "largest surplus before (bit)", "after")
+    return table((*head, "success before", "after"), lines)
+
+
+def _worst(rows: Sequence[Row]) -> str:
+    """The largest surplus of a sufficient run in any window; `–` where it is not defined in one."""
+    bits = surplus(rows).values()
+    return "–" if None in bits else _most([one for one in bits if one is not None])
+
+
 def certified(rows: Sequence[Row]) -> str:
     """One line a cell: sufficient seeds, surplus, codes, updates and seconds."""
     lines = [
@@ -62,23 +86,30 @@ def _most(values: Sequence[float]) -> str:
 
 
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetting, "past-certified": certified}
-REACH, FIRST = "past-cells", "past-first"
+REACH, FIRST, FORGOTTEN = "past-cells", "past-first", "past-forgotten"
 PICTURE = Path("images") / "past" / "first.svg"
+TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
+"""Forgetting comes after the last update, so that the picture has nothing to tell of it."""
 
 
 def filled(text: str, results: Path) -> str:
     """The page with the tables of the ledgers between its marks."""
-    for study, table in TABLES.items():
-        text = between(text, study, table(read_ledger(results / f"{study}.jsonl")))
+    for study, made in TABLES.items():
+        text = between(text, study, made(read_ledger(results / f"{study}.jsonl")))
     known = Results.read(results)
-    shown = f"![Updates until first sufficient]({PICTURE.as_posix()})" if first_rows(known) else "*Not run yet.*"
-    return between(between(text, REACH, f"{summary(known)}\n\n{reach(known)}"), FIRST, shown)
+    shown = (
+        f"![Updates until first sufficient]({PICTURE.as_posix()})" if first_rows(known, TRAINED) else "*Not run yet.*"
+    )
+    parts = {REACH: f"{summary(known)}\n\n{reach(known)}", FIRST: shown, FORGOTTEN: forgotten(known)}
+    for name, part in parts.items():
+        text = between(text, name, part)
+    return text
 
 
 def main(results: Path, page: Path) -> None:
     """Fill in the page and, once there is something to see, draw its picture."""
     write_text(page, filled(page.read_text(encoding="utf-8"), results))
-    rows = first_rows(Results.read(results))
+    rows = first_rows(Results.read(results), TRAINED)
     if rows:
         (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
         write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_updates(figure, rows), first_height(rows)))

@@ -1,8 +1,10 @@
 """The cells past the paper are declared once, with the settings of the catalogue."""
 
+from dataclasses import replace
+
 from diacritic.studies.catalogue import CELLS as DECLARED
 from diacritic.studies.cell import Cell
-from diacritic.studies.past.cells import CELLS, FAR, NAME, STUDY, kind
+from diacritic.studies.past.cells import CELLS, FAR, FORGETFUL, FORGETTING, NAME, STUDY, kind
 from diacritic.studies.tasks import task
 
 
@@ -29,6 +31,12 @@ def test_every_task_has_three_learners_but_the_longest_have_no_textbook() -> Non
         assert presets == (["carousel"] if far else ["carousel", "textbook"])
         assert [cell.preset for cell in mine if cell.learner.startswith("event-agnostic")] == ["carousel"]
         assert {cell.seeds for cell in mine} == {8}
+
+
+def test_what_forgets_is_a_plain_cell_with_the_same_settings() -> None:
+    forgetful = [cell for cell in CELLS if cell.learner == FORGETTING]
+    assert len(forgetful) == len(FORGETFUL)
+    assert all(replace(cell, learner="plain") in CELLS for cell in forgetful)
 
 
 def test_kinds_follow_the_rules() -> None:

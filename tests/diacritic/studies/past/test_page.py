@@ -1,18 +1,33 @@
 """The page past the paper shows what the ledgers hold."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from study_rows import run_of
 
 from certify.errors import ModelError
-from diacritic.studies.ledger import read_ledger
-from diacritic.studies.past.cells import CELLS
-from diacritic.studies.past.page import FIRST, PICTURE, REACH, TABLES, by_task, filled, forgetting, main
+from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.past.cells import CELLS, FORGETTING
+from diacritic.studies.past.page import (
+    FIRST,
+    FORGOTTEN,
+    PICTURE,
+    REACH,
+    TABLES,
+    TRAINED,
+    by_task,
+    filled,
+    forgetting,
+    forgotten,
+    main,
+)
+from diacritic.studies.results import Results
 
 ROOT = Path(__file__).parents[4]
-MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in (*TABLES, REACH, FIRST))
+MARKED = (*TABLES, REACH, FIRST, FORGOTTEN)
+MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in MARKED)
 
 
 def test_the_tables_are_those_of_the_ledgers() -> None:
@@ -27,6 +42,30 @@ def test_sufficient_seeds_alone_have_a_surplus() -> None:
     assert forgetting(failed).endswith("| 0/8 | — | — |")
 
 
+def test_runs_that_have_forgotten_stand_beside_plain_ones() -> None:
+    after = next(cell for cell in CELLS if cell.learner == FORGETTING)
+    plain = next(cell for cell in CELLS if replace(cell, learner=FORGETTING) == after)
+
+    def last(rows: list[Row]) -> list[str]:
+        return forgotten(Results({"some": rows}), [plain, after]).splitlines()[-1].strip("| ").split(" | ")
+
+    assert last([])[:4] == [after.name, "development", "not run", "not run"]
+    bits = [{"gap1": 0.0, "gap2": 2.25, "place": 1.0}, {"gap1": 0.03, "gap2": 0.0, "place": 0.0}]
+    rows = [
+        run_of(cell, seed, surplus=most, success=good, sufficient=seed > 0)
+        for cell, most, good in ((plain, bits[0], 0.5), (after, bits[1], 1.0))
+        for seed in range(8)
+    ]
+    assert last(rows)[2:] == ["7/8", "7/8", "2.250", "0.030", "0.50", "1.00"]
+    assert last([row | {"surplus": {"gap1": None}} for row in rows])[4:6] == ["–", "–"]
+
+
+def test_forgetting_adds_nothing_to_the_picture() -> None:
+    after = next(cell for cell in CELLS if cell.learner == FORGETTING)
+    assert after not in TRAINED
+    assert set(CELLS) - set(TRAINED) == {cell for cell in CELLS if cell.learner == FORGETTING}
+
+
 def test_numbers_in_names_are_sorted_as_numbers() -> None:
     assert list(by_task([{"task": "x 100"}, {"task": "x 9"}])) == ["x 9", "x 100"]
 
@@ -39,7 +78,7 @@ def test_a_page_without_marks_is_refused() -> None:
 def test_empty_marks_are_filled_and_what_stands_around_them_stays() -> None:
     page = filled(f"before\n{MARKS}", ROOT / "results")
     assert page.startswith("before\n")
-    assert all(f"\n<!-- end of {name} -->\nafter {name}\n" in page for name in (*TABLES, REACH, FIRST))
+    assert all(f"\n<!-- end of {name} -->\nafter {name}\n" in page for name in MARKED)
     assert filled(page, ROOT / "results") == page
 
 
