@@ -10,6 +10,7 @@ from typing import Any
 from certify.errors import ModelError
 from diacritic.measure.statistics import wilson
 from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.results import KEYS
 
 Value = Callable[[Row], float | None]
 
@@ -25,7 +26,7 @@ class Point:
     runs: int
 
 
-SAME = ("cell", "learner", "preset", "steps", "gate", "configuration", "seed")
+SAME = (*KEYS, "seed")
 """Rows that agree in these are one run, which several studies may list."""
 
 

@@ -44,7 +44,7 @@ class Trace:
     weight: Tensor  # [runs, rows]
     episode_weight: Tensor  # [runs, N]
     rows: Rows
-    running: Tensor | None = None  # F of every step, [runs, T, N, d], where rows are distinct contexts
+    running: Tensor | None = None  # for its gradient: F of every step, [runs, T, N, d], where rows are contexts
     identification: Trace | None = None
     bits: Tensor | None = None  # Gaussian bottleneck: KL in nats, [runs, rows]
     actions: Tensor | None = None  # what a policy without a readout of (g_o, C) does, [runs, rows, A]

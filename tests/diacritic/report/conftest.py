@@ -60,3 +60,17 @@ def open_page(browser: Browser) -> Callable[[Path], Opened]:
         return page, faults
 
     return opened
+
+
+@pytest.fixture(scope="module")
+def loaded(open_page: Callable[[Path], Opened], written: Path) -> Opened:
+    """The page that a module has written, ready, and all that went wrong on it so far."""
+    return open_page(written)
+
+
+@pytest.fixture
+def opened(loaded: Opened) -> Iterator[Page]:
+    """A console error, a fault, a dialog or a request that leaves the file fails the test."""
+    page, faults = loaded
+    yield page
+    assert faults == []

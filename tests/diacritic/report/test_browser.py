@@ -1,7 +1,6 @@
 """The page in a browser: charts draw, hovers tell, the machine walks, filters filter, nothing leaves the file."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -36,20 +35,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_film(frames, folder / "film.mp4")
     write_page(["gap", str(folder)], folder / "report.html", title=HOSTILE)
     return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def loaded(open_page: Callable[[Path], tuple[Page, list[str]]], written: Path) -> tuple[Page, list[str]]:
-    """The page, ready, and all that went wrong on it so far."""
-    return open_page(written)
-
-
-@pytest.fixture
-def opened(loaded: tuple[Page, list[str]]) -> Iterator[Page]:
-    """A console error, a fault, a dialog or a request that leaves the file fails the test."""
-    page, faults = loaded
-    yield page
-    assert faults == []
 
 
 def test_every_chart_draws(opened: Page):

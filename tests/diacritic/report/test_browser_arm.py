@@ -1,6 +1,5 @@
 """The shipped cohort on the page, in a browser: its closed loop, its codes, and a real film that plays."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,18 +30,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main([str(word) for word in words]) == 0
     assert film.stat().st_size < FILM_BYTES
     return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def loaded(open_page: Callable[[Path], tuple[Page, list[str]]], written: Path) -> tuple[Page, list[str]]:
-    return open_page(written)
-
-
-@pytest.fixture
-def opened(loaded: tuple[Page, list[str]]) -> Iterator[Page]:
-    page, faults = loaded
-    yield page
-    assert faults == []
 
 
 def test_the_film_plays_and_its_controls_cover_none_of_it(opened: Page):
