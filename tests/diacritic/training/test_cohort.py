@@ -73,6 +73,17 @@ def test_eight_together_are_eight_alone(
 
 
 @pytest.mark.parametrize("data", [_toy(), vectors(6, 5)])
+def test_every_engine_follows_the_gradient_of_the_preset(data: Data) -> None:
+    found = {}
+    for gradient in ("carousel", "full"):
+        plan = _plan(preset=replace(BUSY, gradient=gradient, restarts=0), precision=torch.float64)
+        found[gradient] = _trained(plan, data, 3).optimiser.flat
+        wanted = _trained(replace(plan, engine="reference"), data, 3).optimiser.flat
+        torch.testing.assert_close(found[gradient], wanted, rtol=1e-6, atol=1e-8)
+    assert (found["carousel"] - found["full"]).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("data", [_toy(), vectors(6, 5)])
 def test_the_same_seed_gives_the_same_run_twice(data: Data) -> None:
     plan = _plan("event-agnostic-recorded", (Run(3), Run(4), Run(3)), batch=8)
     one, two = _trained(plan, data, 15), _trained(plan, data, 15)
