@@ -10,7 +10,10 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.training.kernels.encoder import block, put
-from diacritic.training.kernels.launch import launch, padded, shares, tiles
+from diacritic.training.kernels.launch import launch, pieced, shares, tiles
+
+FEW = 32
+"""Codes up to which a codebook is taken whole."""
 
 
 @triton.jit
@@ -37,12 +40,13 @@ def _quantise(
     K: tl.constexpr,
     CODES: tl.constexpr,
     SIZE: tl.constexpr,
+    PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
     TURNS: tl.constexpr,
 ):
-    """Σ w ‖ẽ − e_C‖², and Σ w (ẽ − e_C) of every code, over a share of the rows."""
-    run = tl.program_id(1).to(tl.int64)
-    label, column = tl.arange(0, CODES), tl.arange(0, SIZE)
+    """Σ w ‖ẽ − e_C‖², and Σ w (ẽ − e_C) of every code in a piece of the codebook, over a share of the rows."""
+    run, piece = tl.program_id(1).to(tl.int64), tl.program_id(2)
+    label, column = piece * CODES + tl.arange(0, CODES), tl.arange(0, SIZE)
     total = tl.zeros((ROWS,), tl.float32)
     codes = tl.zeros((CODES, SIZE), tl.float32)
     for turn in range(TURNS):
@@ -51,10 +55,10 @@ def _quantise(
         gap = _gap(proposal, codebook, taken, run, row, rows, K, SIZE)
         total += tl.sum(gap * gap, 1) * share
         chosen = tl.where(taken[None, :] == label[:, None], share[None, :], 0.0)
-        codes = tl.dot(chosen, gap, codes, input_precision="ieee")
-    into += (tl.program_id(0) * tl.num_programs(1) + run) * (CODES * SIZE + 1)
+        codes = tl.dot(chosen, gap, codes, input_precision=PRECISION)
+    into += (tl.program_id(0) * tl.num_programs(1) + run) * (CODES * SIZE + 1) * tl.num_programs(2)
     tl.store(into + (label[:, None] * SIZE + column[None, :]), codes)
-    tl.store(into + CODES * SIZE, tl.sum(total))
+    tl.store(into + CODES * SIZE * tl.num_programs(2) + piece, tl.sum(total))
 
 
 @triton.jit
@@ -81,14 +85,16 @@ class Quantise(torch.autograd.Function):
     ) -> Tensor:
         (S, R, d), K = proposal.shape, codebook.shape[1]
         given = [value.detach().contiguous() for value in (proposal, codebook, code, weight)]
-        programs, turns = shares("quantise", R, S)
-        into = proposal.new_empty(programs, S, padded(K) * d + 1)
-        sizes = {"K": K, "CODES": padded(K), "SIZE": d, "TURNS": turns}
-        launch("quantise", _quantise, (programs, S), *given, into, R, **sizes)
+        name = _sized("quantise", K)
+        codes, pieces = pieced(name, K)
+        programs, turns = shares(name, R, S * pieces)
+        into = proposal.new_empty(programs, S, pieces * (codes * d + 1))
+        sizes = {"K": K, "CODES": codes, "SIZE": d, "PRECISION": _precision(K), "TURNS": turns}
+        launch(name, _quantise, (programs, S, pieces), *given, into, R, **sizes)
         total = into.sum(0)
         ctx.save_for_backward(*given, total[:, : K * d].view(S, K, d))
         ctx.low, ctx.commitment = path.dtype, commitment
-        return total[:, -1] * ((1 + commitment) / d)
+        return total[:, -pieces] * ((1 + commitment) / d)  # every piece has the whole of it
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
@@ -102,26 +108,33 @@ class Quantise(torch.autograd.Function):
 
 
 @triton.jit
-def _prices(logits, run, row, rows, K: tl.constexpr, CODES: tl.constexpr):
-    """−log r(k | O) of every code, for some rows; infinite beyond the last code."""
-    label = tl.arange(0, CODES)[None, :]
-    place = logits + (run * rows + row)[:, None] * K + label
-    score = tl.load(place, mask=(row < rows)[:, None] & (label < K), other=0.0)
-    score = tl.where(label < K, score, float("-inf"))
-    peak = tl.max(score, 1)
-    total = peak + tl.log(tl.sum(tl.exp(score - peak[:, None]), 1))
-    return total[:, None] - score
+def _scores(logits, run, row, rows, label, K: tl.constexpr):
+    """The logits of some codes, for some rows; minus infinity beyond the last code."""
+    inside = (row < rows)[:, None] & (label < K)[None, :]
+    score = tl.load(logits + (run * rows + row)[:, None] * K + label[None, :], mask=inside, other=0.0)
+    return tl.where((label < K)[None, :], score.to(tl.float32), float("-inf"))
 
 
 @triton.jit
-def _cost(logits, code, weight, into, rows, K: tl.constexpr, CODES: tl.constexpr, ROWS: tl.constexpr):
-    """Σ w (−log r(C | O)) over a tile."""
+def _cost(logits, code, weight, into, normal, held, rows, K: tl.constexpr, CODES: tl.constexpr, ROWS: tl.constexpr):
+    """Σ w (−log r(C | O)) over a tile; and of every row log Σ_k exp(logit_k) and the logit of C."""
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    price = _prices(logits, run, row, rows, K, CODES)
-    chosen = tl.arange(0, CODES)[None, :] == _each(code, run, row, rows)[:, None]
-    total = tl.sum(tl.sum(tl.where(chosen, price, 0.0), 1) * _each(weight, run, row, rows))
-    tl.store(into + tl.program_id(0) * tl.num_programs(1) + run, total)
+    wanted = _each(code, run, row, rows)
+    peak = tl.full((ROWS,), float("-inf"), tl.float32)
+    total, mine = tl.zeros((ROWS,), tl.float32), tl.zeros((ROWS,), tl.float32)
+    for first in range(0, K, CODES):
+        label = first + tl.arange(0, CODES)
+        score = _scores(logits, run, row, rows, label, K)
+        top = tl.maximum(peak, tl.max(score, 1))
+        total = total * tl.exp(peak - top) + tl.sum(tl.exp(score - top[:, None]), 1)
+        mine += tl.sum(tl.where(label[None, :] == wanted[:, None], score, 0.0), 1)
+        peak = top
+    total = peak + tl.log(total)
+    tl.store(normal + run * rows + row, total, mask=row < rows)
+    tl.store(held + run * rows + row, mine, mask=row < rows)
+    spent = tl.sum((total - mine) * _each(weight, run, row, rows))
+    tl.store(into + tl.program_id(0) * tl.num_programs(1) + run, spent)
 
 
 @triton.jit
@@ -132,61 +145,105 @@ def _lean(
     code,
     weight,
     pull,
+    normal,
+    held,
     into,
     into_logits,
     rows,
     K: tl.constexpr,
     CODES: tl.constexpr,
     SIZE: tl.constexpr,
+    SOFT: tl.constexpr,
+    PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """What flows into proposals from the expected cost under q, and into logits from the cost of C."""
+    """What flows into logits from the cost of C and, with SOFT, into proposals from the expected cost under q."""
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    label, column = tl.arange(0, CODES), tl.arange(0, SIZE)
-    price = _prices(logits, run, row, rows, K, CODES)
-    chosen = label[None, :] == _each(code, run, row, rows)[:, None]
+    wanted = _each(code, run, row, rows)
     share = tl.load(pull + run) * _each(weight, run, row, rows)
-    flow = share[:, None] * (tl.exp(-price) - chosen.to(tl.float32))
-    place = into_logits + (run * rows + row)[:, None] * K + label[None, :]
-    tl.store(place, flow, mask=(row < rows)[:, None] & (label < K)[None, :])
-    codebook += run * K * SIZE
-    real = (label < K)[:, None]
-    codes = tl.load(codebook + label[:, None] * SIZE + column[None, :], mask=real, other=0.0)
-    near = tl.dot(block(proposal + run * rows * SIZE, row, rows, SIZE), tl.trans(codes), input_precision="ieee")
-    near = 2 * near - tl.sum(codes * codes, 1)[None, :]
-    near = tl.where((label < K)[None, :], near, float("-inf"))
-    near = tl.exp(near - tl.max(near, 1)[:, None])
-    near = near / tl.sum(near, 1)[:, None]
-    price = tl.where((label < K)[None, :], price, 0.0)
-    mean = tl.sum(near * price, 1)
-    lean = 2 * share[:, None] * near * (price - mean[:, None])
-    put(into + run * rows * SIZE, tl.dot(lean, codes, input_precision="ieee"), row, rows, SIZE)
+    total, mine = _each(normal, run, row, rows), _each(held, run, row, rows)
+    if SOFT:
+        here, codebook = block(proposal + run * rows * SIZE, row, rows, SIZE), codebook + run * K * SIZE
+        peak = tl.full((ROWS,), float("-inf"), tl.float32)
+        mass, spent = tl.zeros((ROWS,), tl.float32), tl.zeros((ROWS,), tl.float32)
+        middle, dear = tl.zeros((ROWS, SIZE), tl.float32), tl.zeros((ROWS, SIZE), tl.float32)
+    for first in range(0, K, CODES):
+        label = first + tl.arange(0, CODES)
+        real = label < K
+        score = _scores(logits, run, row, rows, label, K)
+        chosen = label[None, :] == wanted[:, None]
+        flow = share[:, None] * (tl.exp(score - total[:, None]) - chosen.to(tl.float32))
+        place = into_logits + (run * rows + row)[:, None] * K + label[None, :]
+        tl.store(place, flow.to(into_logits.dtype.element_ty), mask=(row < rows)[:, None] & real[None, :])
+        if SOFT:
+            shown = codebook + label[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
+            codes = tl.load(shown, mask=real[:, None], other=0.0)
+            near = 2 * tl.dot(here, tl.trans(codes), input_precision=PRECISION) - tl.sum(codes * codes, 1)[None, :]
+            near = tl.where(real[None, :], near, float("-inf"))
+            top = tl.maximum(peak, tl.max(near, 1))
+            shrunk = tl.exp(peak - top)
+            near = tl.exp(near - top[:, None])
+            # Prices count from that of C, so that where q is nearly certain no large numbers cancel.
+            price = near * tl.where(real[None, :], mine[:, None] - score, 0.0)
+            mass = mass * shrunk + tl.sum(near, 1)
+            spent = spent * shrunk + tl.sum(price, 1)
+            middle = tl.dot(near, codes, middle * shrunk[:, None], input_precision=PRECISION)
+            dear = tl.dot(price, codes, dear * shrunk[:, None], input_precision=PRECISION)
+            peak = top
+    if SOFT:
+        lean = dear - (spent / mass)[:, None] * middle
+        put(into + run * rows * SIZE, (2 * share / mass)[:, None] * lean, row, rows, SIZE)
 
 
 class Cost(torch.autograd.Function):
-    """Σ_r w_r (−log r(C_r | O_r)) of every run, [S], from the prior's logits [S, R, K].
+    """Σ_r w_r (−log r(C_r | O_r)) of every run, [S], from logits [S, R, K] of any precision.
 
-    What flows into `path` is what descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²), at given prices.
+    What flows into `path` is what descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²), at given prices. Without
+    proposals it is a cross-entropy of classes C.
     """
 
     @staticmethod
     def forward(
-        ctx, path: Tensor, logits: Tensor, proposal: Tensor, codebook: Tensor, code: Tensor, weight: Tensor
+        ctx,
+        path: Tensor | None,
+        logits: Tensor,
+        proposal: Tensor | None,
+        codebook: Tensor | None,
+        code: Tensor,
+        weight: Tensor,
     ) -> Tensor:
         S, R, K = logits.shape
-        given = [value.detach().contiguous() for value in (proposal, codebook, logits, code, weight)]
-        total = logits.new_empty(tiles("cost", R), S)
-        launch("cost", _cost, (tiles("cost", R), S), *given[2:], total, R, K=K, CODES=padded(K))
-        ctx.save_for_backward(*given)
-        ctx.low = path.dtype
+        given = [value.detach().contiguous() for value in (logits, code, weight)]
+        state = [None if value is None else value.detach().contiguous() for value in (proposal, codebook)]
+        name = _sized("cost", K)
+        total, (normal, held) = weight.new_empty(tiles(name, R), S), weight.new_empty(2, S, R)
+        launch(name, _cost, (tiles(name, R), S), *given, total, normal, held, R, K=K, CODES=pieced(name, K)[0])
+        ctx.save_for_backward(*state, *given, normal, held)
+        ctx.low = None if path is None else path.dtype
         return total.sum(0)
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
-        proposal, codebook, logits, code, weight = ctx.saved_tensors
-        (S, R, d), K = proposal.shape, logits.shape[2]
-        into, into_logits = torch.empty_like(proposal, dtype=ctx.low), torch.empty_like(logits)
-        arguments = proposal, codebook, logits, code, weight, flows[0].contiguous(), into, into_logits, R
-        launch("lean", _lean, (tiles("lean", R), S), *arguments, K=K, CODES=padded(K), SIZE=d)
+        proposal, codebook, *given, normal, held = ctx.saved_tensors
+        S, R, K = given[0].shape
+        into, into_logits = None, torch.empty_like(given[0])
+        state = [normal, normal] if proposal is None else [proposal, codebook]
+        if proposal is not None:
+            into = torch.empty_like(proposal, dtype=ctx.low)
+        name = _sized("lean", K)
+        sizes = {"K": K, "CODES": pieced(name, K)[0], "SIZE": 16 if proposal is None else proposal.shape[2]}
+        kind = {"SOFT": proposal is not None, "PRECISION": _precision(K)}
+        arguments = *state, *given, flows[0].contiguous(), normal, held, normal if into is None else into, into_logits
+        launch(name, _lean, (tiles(name, R), S), *arguments, R, **sizes, **kind)
         return into, into_logits, None, None, None, None
+
+
+def _sized(name: str, codes: int) -> str:
+    """Large codebooks have sizes of their own."""
+    return name if codes <= FEW else f"{name} of many"
+
+
+def _precision(codes: int) -> str:
+    """Of products with a codebook: the CUDA cores' for few codes, the tensor cores' for many."""
+    return "ieee" if codes <= FEW else "tf32"

@@ -14,8 +14,12 @@ from torch import Tensor
 
 from diacritic.training.kernels.launch import launch, padded
 from diacritic.training.objectives.base import Term
+from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
+from diacritic.training.objectives.identification import Identification, JoinHead, TeacherState
 from diacritic.training.objectives.imitation import Imitation
+from diacritic.training.objectives.inverse import Inverse
+from diacritic.training.objectives.open_loop import OpenLoop
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
 
@@ -23,7 +27,18 @@ RARE = 1e-12
 """The chance that one update draws more distinct episodes than there are places."""
 STEP = 16
 """Places come in multiples of this."""
-TERMS = (Imitation, Rate, Quantisation, FutureBehaviour)
+TERMS = (
+    Imitation,
+    Rate,
+    Quantisation,
+    FutureBehaviour,
+    PendingDecisions,
+    Identification,
+    JoinHead,
+    TeacherState,
+    Inverse,
+    OpenLoop,
+)
 """Terms that ask the trace which episodes a run sees."""
 
 

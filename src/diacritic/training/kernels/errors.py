@@ -58,7 +58,8 @@ class SquaredError(torch.autograd.Function):
     """Σ_r w_r ‖p_r − y_r‖² / A, [S], from predictions p [S, R, A] and weights w [S, R].
 
     `origins` [S, R] says which row t·N + n of the data each row is. y is [T·N, A], the same for all runs; or, with
-    offsets [S, R], the forecast [·, T, N, T − 1, A] at each row's, and those that lead beyond the end count nothing.
+    offsets [S, R], the forecast [·, T, N, T − 1, A] or recorded action [T, N, A] at each row's, and those that lead
+    beyond the end count nothing.
     """
 
     @staticmethod
@@ -86,9 +87,21 @@ class SquaredError(torch.autograd.Function):
 def _launch_error(given: list[Tensor], pull: Tensor, into: Tensor, later: bool, back: bool) -> None:
     prediction, target, origins, offset, weight = given
     S, R, A = prediction.shape
-    forecasts, horizon, episodes = target.shape[:3] if later else (1, 1, 1)
-    strides = tuple(target.stride()) if later else (0,)
+    aim, forecasts, horizon, episodes, strides = later_targets(target) if later else (target, 1, 1, 1, (0,))
     sizes = {"OUTPUTS": 1 << (A - 1).bit_length(), "LATER": later, "BACK": back}
-    shown = prediction, target, origins, origins.stride(0), offset, weight
+    shown = prediction, aim, origins, origins.stride(0), offset, weight
     arguments = *shown, pull, into, R, A, episodes, horizon, forecasts, strides
     launch("error", _error, (tiles("error", R), S), *arguments, **sizes)
+
+
+def later_targets(target: Tensor) -> tuple[Tensor, int, int, int, tuple[int, ...]]:
+    """Where ã_{t,j} of episode n lies: runs with their own, T, N, and the steps of run, t, n, j − 1 and dimension.
+
+    From a forecast [·, T, N, T − 1, A]; or from recorded actions [T, N, A], of which the later one is that of t + j.
+    """
+    if target.dim() == 5:
+        forecasts, horizon, episodes = target.shape[:3]
+        return target, forecasts, horizon, episodes, target.stride()
+    horizon, episodes, _ = target.shape
+    later, episode, column = target.stride()
+    return target[1:], 1, horizon, episodes, (0, later, episode, later, column)

@@ -8,6 +8,7 @@ from torch.nn.functional import pad
 
 from diacritic.carrier.cell import Inputs
 from diacritic.carrier.layers import Parameters, linear
+from diacritic.training.kernels.ahead import ErrorsAhead
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode
 from diacritic.training.kernels.errors import SquaredError
@@ -15,8 +16,8 @@ from diacritic.training.kernels.heads import Read
 from diacritic.training.kernels.launch import padded
 from diacritic.training.kernels.state import State
 
-OUTPUTS, ENTRIES = 64, 128
-"""Outputs of a head and rows of its table that one program can hold; larger heads are left to torch."""
+OUTPUTS = 64
+"""Outputs of a head that one program can hold; the last layer of a wider head is left to torch."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,20 @@ class Heads:
 
     def reads(self, name: str) -> bool:
         """Whether this head goes through the kernels."""
-        offsets = self.parameters.get(f"{name}.offset")
-        entries = self.parameters["codebook"].shape[1] + 1 + (0 if offsets is None else offsets.shape[1])
-        shallow = f"{name}.hidden2.weight" not in self.parameters
-        small = entries <= ENTRIES and name in self.parts and self.parameters[f"{name}.out.weight"].shape[-1] <= OUTPUTS
-        return small and shallow
+        return name in self.parts and f"{name}.hidden2.weight" not in self.parameters
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
-        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)[0]
+        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)[0].float()
 
     def logits(self, name: str) -> Tensor:
-        """A head on g_o alone."""
+        """A head on g_o alone, of low precision where it is wide."""
         return read(self.parameters, name, self.parts[name], None, None)[0]
+
+    def cross_entropy(self, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
+        """Σ_r w_r (−log q(wanted_r | O_r, C_r)) of every run, from a head's law; classes and weights are [S, R]."""
+        logits = read(self.parameters, name, self.parts[name], self.code, self.paths[name])[0]
+        return Cost.apply(None, logits, None, None, wanted, weight)
 
     def quantisation(self, weight: Tensor, commitment: float) -> Tensor:
         """L_VQ of every run, with rows weighted [S, R]."""
@@ -70,8 +72,24 @@ class Heads:
         return Cost.apply(self.paths["cost"], self.logits(name), *state, weight)
 
     def squared_error(self, prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
-        """Σ_r w_r ‖p_r − y_r‖² / A of every run: y [T·N, A], or a forecast [·, T, N, T − 1, A] at each row's offset."""
+        """Σ_r w_r ‖p_r − y_r‖² / A of every run: y [T·N, A], or what is wanted at each row's offset.
+
+        That is a forecast [·, T, N, T − 1, A], or the recorded actions [T, N, A].
+        """
         return SquaredError.apply(prediction, target, self.origins, weight, offset)
+
+    def looks_ahead(self, name: str) -> bool:
+        """Whether `errors_ahead` takes this head."""
+        deep = f"{name}.hidden1.weight" in self.parameters
+        return self.reads(name) and deep and self.parameters[f"{name}.out.weight"].shape[-1] <= OUTPUTS
+
+    def errors_ahead(self, name: str, target: Tensor, weight: Tensor) -> Tensor:
+        """The same summed over all offsets within the episode, for a head that is told one."""
+        given, part = self.parameters, self.parts[name]
+        layers = [given[f"{name}.{layer}.{which}"] for layer in ("hidden1", "out") for which in ("weight", "bias")]
+        tables = _code_table(given, name), given[f"{name}.offset"], *layers, given[f"{name}.code.weight"]
+        rows = self.code, target, self.origins, weight
+        return ErrorsAhead.apply(part.path, part.observing, self.paths[name], *tables, *rows)
 
 
 def read(
@@ -84,19 +102,30 @@ def read(
 ) -> tuple[Tensor, Tensor | None]:
     """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`.
 
-    Its output, and its first layer where gradients are wanted.
+    Its output, and its first layer where gradients are wanted. A wide output has a low precision.
     """
     table, indices, begins = None, [], []
     if code is not None:
-        table = linear(given, f"{name}.code", pad(given["codebook"].detach(), (0, 0, 0, 1)))
+        table = _code_table(given, name)
         indices, begins = [code.contiguous()], [0]
     if table is not None and offset is not None:
         indices, begins = [*indices, offset.contiguous()], [0, table.shape[1]]
         table = torch.cat([table, given[f"{name}.offset"]], 1)
     inner = [given.get(f"{name}.hidden1.{which}") for which in ("weight", "bias")]
     last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
+    wide = last[0].shape[-1] > OUTPUTS
     reading = None if path is None else given[f"{name}.code.weight"]
-    return Read.apply(part.path, part.observing, path, table, *inner, *last, reading, indices, begins)
+    kept = [None, None] if wide else last
+    out, entered = Read.apply(part.path, part.observing, path, table, *inner, *kept, reading, indices, begins)
+    if wide:
+        weight, bias = (value.to(out.dtype) for value in last)
+        out = torch.baddbmm(bias.unsqueeze(1), out, weight)
+    return out, entered
+
+
+def _code_table(given: Parameters, name: str) -> Tensor:
+    """What every code adds to a head's first layer, and as one row more what none yet does: [S, K + 1, H]."""
+    return linear(given, f"{name}.code", pad(given["codebook"].detach(), (0, 0, 0, 1)))
 
 
 def heads(
@@ -161,6 +190,5 @@ def fits(parameters: Parameters, shown: Inputs) -> bool:
     weight = parameters["observe.second.weight"]
     plain = shown.frame is None and "symbol.weight" not in parameters
     narrow = all(inputs.dim() == 2 and inputs.shape[1] < 128 for inputs in (shown.observation, shown.previous))
-    _, K, d = parameters["codebook"].shape
-    sizes = weight.shape[-1] in (32, 64, 128) and d in (16, 32, 64) and K < ENTRIES
+    sizes = weight.shape[-1] in (32, 64, 128) and parameters["codebook"].shape[-1] in (16, 32, 64)
     return plain and narrow and sizes and weight.dtype == torch.float32

@@ -12,7 +12,7 @@ class Sizes(NamedTuple):
     programs: int = 264
     """Programs over all runs together where each sums gradients of weights over its share of the rows."""
     chunk: int = 32
-    """Columns of one product where a kernel takes a few at a time."""
+    """Columns of one product, or codes, where a kernel takes a few at a time."""
 
 
 SIZES = {
@@ -22,25 +22,36 @@ SIZES = {
     "encoder first": Sizes(stages=3),
     "encoder second": Sizes(stages=3),
     "outer": Sizes(stages=3),
-    "read": Sizes(128, 8, programs=132),
+    "read": Sizes(128, 8, programs=132, chunk=128),
+    "read of many": Sizes(stages=1),
+    "ahead": Sizes(),
+    "ahead down": Sizes(warps=8, stages=3),
+    "ahead first": Sizes(),
+    "ahead inner": Sizes(warps=8, stages=3, programs=132),
     "back": Sizes(),
-    "first": Sizes(stages=3),
+    "first": Sizes(stages=3, chunk=128),
     "enter": Sizes(),
     "sum back": Sizes(512),
     "flow back": Sizes(32),
     "error": Sizes(512),
-    "quantise": Sizes(32, 2, programs=2112),
+    "quantise": Sizes(32, 2, programs=2112, chunk=64),
+    "quantise of many": Sizes(64, 4, programs=528, chunk=128),
     "commit": Sizes(32, 2),
-    "cost": Sizes(),
-    "lean": Sizes(warps=2),
+    "cost": Sizes(chunk=64),
+    "cost of many": Sizes(32, chunk=128),
+    "lean": Sizes(warps=2, chunk=64),
+    "lean of many": Sizes(chunk=64),
     "uniform": Sizes(1024),
     "choose": Sizes(),
     "adam": Sizes(1024, 8),
 }
-"""By kernel, the best of a few tried on an H200. They decide how fast a kernel is, not what it computes."""
+"""By kernel, the best of a few tried on an H200; those of `ahead` and `of many` are chosen by registers alone.
+
+They decide how fast a kernel is, not what it computes.
+"""
 
 
-def launch(name: str, kernel: Any, grid: tuple[int, int], *arguments: Any, **constants: Any) -> None:
+def launch(name: str, kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
     """Start a kernel with its sizes; `constants` are further constants of the compiled program."""
     sizes = SIZES[name]
     kernel[grid](*arguments, **constants, ROWS=sizes.rows, num_warps=sizes.warps, num_stages=sizes.stages)
@@ -61,3 +72,9 @@ def shares(name: str, rows: int, runs: int) -> tuple[int, int]:
 def padded(size: int) -> int:
     """The least number of columns that products take: a power of two, at least 16."""
     return max(16, 1 << (size - 1).bit_length())
+
+
+def pieced(name: str, size: int) -> tuple[int, int]:
+    """Into how large pieces a kernel cuts so many codes, and how many there are."""
+    piece = min(padded(size), SIZES[name].chunk)
+    return piece, -(-size // piece)

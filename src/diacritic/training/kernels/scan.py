@@ -5,8 +5,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-LARGEST = 128
-"""Codes whose scores one program can hold; above, the loop in `training.scan` takes over."""
+LARGEST = 1024
+"""Codes that a program goes through at every step at most; above, the loop in `training.scan` takes over."""
+PIECE, FEW = 128, 64
+"""Codes whose scores one program holds at a time; and those up to which the CUDA cores multiply fast enough."""
 
 
 @triton.jit
@@ -19,10 +21,11 @@ def _scan(
     episodes,
     STEPS: tl.constexpr,
     K: tl.constexpr,
-    PADDED: tl.constexpr,
+    PIECE: tl.constexpr,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
     CHUNK: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     run = tl.program_id(1).to(tl.int64)
     driven += run * STEPS * episodes * WIDTH
@@ -32,32 +35,38 @@ def _scan(
     fixed += run * (K + 1) * K
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     inside = row < episodes
-    label = tl.arange(0, PADDED)
     part = tl.arange(0, CHUNK)
-    real = label[None, :] < K
     code = tl.full((ROWS,), K, tl.int32)
     for _ in range(STEPS):
-        score = tl.load(fixed + code[:, None] * K + label[None, :], mask=real, other=float("-inf"))
-        for first in tl.static_range(0, WIDTH, CHUNK):  # pyright: ignore[reportGeneralTypeIssues]
-            column = first + part
-            now = tl.load(driven + row[:, None] * WIDTH + column[None, :], mask=inside[:, None], other=0.0)
-            held = tl.load(entering + code[:, None] * WIDTH + column[None, :])
-            reads = tl.load(scoring + column[:, None] * K + label[None, :], mask=real, other=0.0)
-            score = tl.dot(tl.maximum(now + held, 0.0), reads, score, input_precision="ieee")
-        best = tl.max(score, 1)
-        place = tl.where(score == best[:, None], label[None, :], K)
-        code = tl.minimum(tl.min(place, 1), K - 1)  # a score that is no number picks some code, as in `lowest_maximum`
+        best = tl.full((ROWS,), float("-inf"), tl.float32)
+        after = tl.full((ROWS,), K - 1, tl.int32)  # a score that is no number picks some code, as in `lowest_maximum`
+        for begin in range(0, K, PIECE):
+            label = begin + tl.arange(0, PIECE)
+            real = label[None, :] < K
+            score = tl.load(fixed + code[:, None] * K + label[None, :], mask=real, other=float("-inf"))
+            for first in tl.static_range(0, WIDTH, CHUNK):  # pyright: ignore[reportGeneralTypeIssues]
+                column = first + part
+                now = tl.load(driven + row[:, None] * WIDTH + column[None, :], mask=inside[:, None], other=0.0)
+                held = tl.load(entering + code[:, None] * WIDTH + column[None, :])
+                reads = tl.load(scoring + column[:, None] * K + label[None, :], mask=real, other=0.0)
+                score = tl.dot(tl.maximum(now + held, 0.0), reads, score, input_precision=PRECISION)
+            top = tl.max(score, 1)
+            place = tl.min(tl.where(score == top[:, None], label[None, :], K), 1)
+            after = tl.where(top > best, place, after)
+            best = tl.maximum(best, top)
+        code = after
         tl.store(codes + row, code.to(tl.int64), mask=inside)
         driven += episodes * WIDTH
         codes += episodes
 
 
 def scan_codes_cuda(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tensor) -> Tensor:
-    """C_t = argmax_j relu(driven_t + entering[C_{t−1}])·scoring_j + fixed[C_{t−1}, j], in true fp32: [S, T, N].
+    """C_t = argmax_j relu(driven_t + entering[C_{t−1}])·scoring_j + fixed[C_{t−1}, j]: [S, T, N].
 
     driven [S, T, N, H], entering [S, K+1, H], scoring [S, H, K], fixed [S, K+1, K]; C_0 = K, ties to the lowest index.
+    All in fp32, and in true fp32 for few codes; products of many are three of the tensor cores', with 21 bits or so.
     """
-    return launch(driven, entering, scoring, fixed)
+    return launch(driven, entering, scoring, fixed, rows=16 if scoring.shape[-1] <= PIECE else 32)
 
 
 def launch(
@@ -69,20 +78,25 @@ def launch(
     chunk: int = 32,
     warps: int = 1,
     stages: int = 2,
+    piece: int = PIECE,
 ) -> Tensor:
-    """The kernel with its sizes: episodes of a program, columns of a product, warps for 16 codes, stages of loads."""
+    """The kernel with its sizes: episodes of a program, columns of a product, warps for 16 codes, stages of loads.
+
+    `piece` is how many codes a program compares at a time.
+    """
     S, T, N, width = driven.shape
     K = scoring.shape[-1]
     codes = torch.empty(S, T, N, dtype=torch.int64, device=driven.device)
-    padded = max(16, triton.next_power_of_2(K))
+    compared = min(piece, max(16, triton.next_power_of_2(K)))
     sizes = {
         "STEPS": T,
         "K": K,
-        "PADDED": padded,
+        "PIECE": compared,
         "WIDTH": width,
         "ROWS": rows,
         "CHUNK": min(chunk, width),
-        "num_warps": warps * padded // 16,
+        "PRECISION": "ieee" if K <= FEW else "tf32x3",
+        "num_warps": warps * compared // 16,
         "num_stages": stages,
     }
     arguments = [*(table.contiguous() for table in (driven, entering, scoring, fixed)), codes, N]

@@ -32,6 +32,16 @@ def need(value: Tensor | None, name: str, term: str) -> Tensor:
     return value
 
 
+def naming(trace: Trace, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
+    """Σ w (−log q(wanted | O_t, C_t)) of every run, from a head's law; classes and weights are [S or 1, T or 1, N]."""
+    shape = trace.step_code.shape
+    if trace.heads is not None and trace.heads.reads(name):
+        return trace.heads.cross_entropy(name, *(values.expand(shape).flatten(1) for values in (wanted, weight)))
+    log_law = torch.log_softmax(trace.read_steps(name), -1)
+    one_hot = torch.nn.functional.one_hot(wanted, log_law.shape[-1]).to(trace.weight.dtype)
+    return (-(one_hot * log_law).sum(-1) * weight).sum((1, 2))
+
+
 def discrepancy(prediction: Tensor, target: Tensor, symbolic: bool) -> Tensor:
     """ℓ(prediction, target) over the last axis: cross-entropy for symbols, mean squared error for vectors."""
     if symbolic:

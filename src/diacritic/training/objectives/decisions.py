@@ -50,5 +50,7 @@ class PendingDecisions:
         first = data.last_reveal if self.since == "last-reveal" else 0
         supervised = (time >= first) & ((time - first) % self.stride == 0)
         mask = torch.stack([supervised & (time < step) for step in data.decisions], 1)
-        error = discrepancy(prediction, wanted, data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
+        error = (
+            discrepancy(prediction, trace.own(wanted), data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
+        )
         return clock.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))

@@ -37,17 +37,23 @@ class FutureBehaviour:
         if self.offsets == "one":
             offset = trace.own(1 + clock.integers(STREAMS["offset"], T - 1, T, N))
             total = self._at(trace, data, offset)
+        elif trace.heads is not None and trace.heads.looks_ahead("future") and not data.shape.symbolic:
+            total = trace.heads.errors_ahead("future", self._wanted(data), trace.weight)
         else:
             total = torch.zeros_like(clock.weight)
             for j in range(1, T):
                 total = total + self._at(trace, data, torch.full_like(trace.step_code, j))
         return clock.auxiliary * clock.falling(*self.anneal) * total
 
+    def _wanted(self, data: Data) -> Tensor:
+        """What the kernels compare with: a forecast of every later step, or what was recorded."""
+        return data.target if self.target == "recorded" else need(data.forecast, "forecast", "future behaviour")
+
     def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
         prediction = trace.read_at("future", offset)
-        if trace.heads is not None and self.target == "forecast" and not data.shape.symbolic:
-            forecast = need(data.forecast, "forecast", "future behaviour")
-            return trace.heads.squared_error(prediction.flatten(1, 2), forecast, trace.weight, offset.flatten(1))
+        if trace.heads is not None and not data.shape.symbolic:
+            shown = prediction.flatten(1, 2), self._wanted(data), trace.weight, offset.flatten(1)
+            return trace.heads.squared_error(*shown)
         wanted = later_actions(trace, data, offset, self.target)
         time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
         inside = (time + offset < data.horizon).to(trace.weight.dtype)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from diacritic.carrier.layers import Weight, reader
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import Clock
 from diacritic.training.data import Data
-from diacritic.training.objectives.base import need
+from diacritic.training.objectives.base import naming, need
 from diacritic.training.trace import Trace
 
 
@@ -22,10 +21,8 @@ class Identification:
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
         label = need(data.label, "label", "identification")
-        one_hot = torch.nn.functional.one_hot(label, data.shape.labels).to(trace.weight.dtype)
         watched = trace if trace.identification is None else trace.identification
-        error = -(one_hot * torch.log_softmax(watched.read_steps("identify"), -1)).sum(-1)
-        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))
+        return clock.auxiliary * naming(watched, "identify", trace.own(label.view(1, 1, -1)), trace.step_weight)
 
 
 @dataclass(frozen=True)
@@ -36,12 +33,9 @@ class JoinHead:
         return reader("join", architecture.width, architecture.code_size, architecture.width, shape.joint)
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
-        joint = need(data.joint, "joint", "join head")
-        pending = (joint >= 0).to(trace.weight.dtype).unsqueeze(-1)
-        one_hot = torch.nn.functional.one_hot(joint.clamp(min=0), data.shape.joint).to(trace.weight.dtype) * pending
-        logits = trace.read_steps("join")
-        error = -(one_hot * torch.log_softmax(logits, -1)).sum(-1)
-        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))
+        joint = trace.own(need(data.joint, "joint", "join head").unsqueeze(0))
+        pending = (joint >= 0).to(trace.weight.dtype)
+        return clock.auxiliary * naming(trace, "join", joint.clamp(min=0), pending * trace.step_weight)
 
 
 @dataclass(frozen=True)
@@ -55,5 +49,5 @@ class TeacherState:
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
         state = need(data.teacher, "teacher", "teacher state")
-        error = (trace.read_steps("teacher") - state).square().mean(-1)
+        error = (trace.read_steps("teacher") - trace.own(state)).square().mean(-1)
         return clock.auxiliary * (error * trace.step_weight).sum((1, 2))

@@ -25,13 +25,14 @@ class Inverse:
         return head | dense("inverse.later", width, width, bias=False)
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
-        T, N = data.horizon, data.episodes
-        offset = 1 + clock.integers(STREAMS["inverse"], min(self.reach, T - 1), T, N)
+        T, N = data.horizon, trace.rows.episodes
+        drawn = clock.integers(STREAMS["inverse"], min(self.reach, T - 1), T, data.episodes)
+        offset = trace.own(1 + drawn)
         time = torch.arange(T, device=offset.device).view(1, -1, 1)
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
         place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
         extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
-        error = discrepancy(prediction, data.target.unsqueeze(0), data.shape.symbolic)
+        error = discrepancy(prediction, trace.own(data.target.unsqueeze(0)), data.shape.symbolic)
         inside = (time + offset < T).to(trace.weight.dtype)
         return clock.auxiliary * (error * inside * trace.step_weight).sum((1, 2))

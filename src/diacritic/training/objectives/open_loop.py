@@ -41,8 +41,8 @@ def _ahead(trace: Trace, name: str, values: Tensor, symbolic: bool) -> Tensor:
     step = torch.arange(T, device=values.device)
     later = step.unsqueeze(1) + torch.arange(1, T, device=values.device)
     inside = (later < T).to(values.dtype)
-    wanted = values[later.clamp(max=T - 1)].transpose(1, 2)  # [T, N, T−1, size]
+    wanted = values[later.clamp(max=T - 1)].transpose(1, 2).unsqueeze(0)  # [1, T, N, T−1, size]
     prediction = trace.read_steps(name).unflatten(-1, (T - 1, size))
-    error = discrepancy(prediction, wanted, symbolic) * inside[None, :, None]
+    error = discrepancy(prediction, trace.own(wanted), symbolic) * inside[None, :, None]
     mean = error.sum(-1) / inside.sum(-1).clamp(min=1)[None, :, None]
     return (mean * trace.step_weight).sum((1, 2))

@@ -21,6 +21,18 @@ def products_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", widened)
 
 
+@pytest.fixture(autouse=True)
+def bounds_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter's numbers are arrays of one element, which numpy no longer takes for whole numbers."""
+    patched = interpreter._patch_lang_tensor
+
+    def whole(tensor, scope):
+        patched(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    monkeypatch.setattr(interpreter, "_patch_lang_tensor", whole)
+
+
 def _value(x: interpreter.TensorHandle) -> interpreter.TensorHandle:
     if x.dtype.scalar != tl.bfloat16:
         return x

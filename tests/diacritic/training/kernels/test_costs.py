@@ -7,8 +7,8 @@ from torch import Tensor
 from diacritic.carrier.quantise import look_up
 from diacritic.training.kernels.costs import Cost, Quantise
 
-SIZES = [(5, 16, 150), (20, 32, 70)]
-"""Codes, their dimension, and rows."""
+SIZES = [(5, 16, 150), (20, 32, 70), (130, 16, 40), (300, 16, 70)]
+"""Codes, their dimension, and rows; the last two take a codebook in pieces."""
 
 
 def case(codes: int, size: int, rows: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -64,3 +64,17 @@ def test_the_rate_is_hard_forward_and_soft_backward(
     expected = ((hard + (soft - soft.detach())) * weight).sum(1)
     assert isinstance(found, Tensor)
     assert_same(found, expected, [path, logits], [proposal, logits], close)
+
+
+@pytest.mark.parametrize(("classes", "low", "close"), [(7, torch.float32, 1e-5), (140, torch.bfloat16, 5e-3)])
+def test_without_proposals_it_is_a_cross_entropy(classes: int, low: torch.dtype, close: float) -> None:
+    """Logits of a low precision are rounded, and so is what flows into them."""
+    _, _, logits, wanted, weight = case(classes, 16, 90)
+    lowered = logits.detach().to(low).requires_grad_()
+    found = Cost.apply(None, lowered, None, None, wanted, weight)
+    twin = lowered.detach().double().requires_grad_()
+    each = torch.nn.functional.cross_entropy(twin.transpose(1, 2), wanted, reduction="none")
+    assert isinstance(found, Tensor)
+    flow = torch.autograd.grad(found.sum(), lowered, retain_graph=True)[0]
+    assert flow.dtype == low
+    assert_same(found, (each * weight).sum(1).float(), [lowered], [twin], close)

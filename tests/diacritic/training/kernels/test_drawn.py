@@ -53,4 +53,6 @@ def test_all_episodes_are_computed_where_that_is_as_well() -> None:
     assert 305 < room < 448
     assert drawn.places(None, 448, terms) is None
     assert drawn.places(2000, 448, terms) is None
-    assert drawn.places(512, 448, learner("task-informed").terms) is None
+    assert drawn.places(512, 448, learner("plain+bfs").terms) is None
+    for name in ("sysid", "task-informed", "teacher-state", "inverse-only+rate", "open-loop-world", "join"):
+        assert drawn.places(512, 448, learner(name).terms) == room

@@ -29,6 +29,19 @@ def test_errors_against_one_target_for_all_runs(rows: int, actions: int) -> None
     assert_same(SquaredError.apply(prediction, target, origins, weight), expected, prediction)
 
 
+def test_errors_against_the_recorded_action_at_an_offset() -> None:
+    S, T, N, A = 2, 5, 6, 3
+    prediction, target = normal(0, S, T * N, A).requires_grad_(), normal(1, N, T, A).transpose(0, 1)
+    weight = normal(2, S, T * N).exp()
+    offset = torch.randint(1, T, (S, T * N), generator=torch.Generator().manual_seed(3))
+    origins = torch.arange(T * N, dtype=torch.int32).expand(S, -1)
+    later = origins // N + offset
+    gap = prediction - target[later.clamp(max=T - 1), origins % N]
+    expected = (gap.square().mean(-1) * weight * (later < T)).sum(1)
+    assert (later >= T).any()
+    assert_same(SquaredError.apply(prediction, target, origins, weight, offset), expected, prediction)
+
+
 @pytest.mark.parametrize(("forecasts", "order"), [(1, (0, 1, 2, 3, 4)), (3, (0, 2, 1, 3, 4)), (2, (4, 3, 2, 1, 0))])
 def test_errors_against_a_forecast_at_an_offset(forecasts: int, order: tuple[int, ...]) -> None:
     """However the forecast lies in memory, and whichever episodes a run sees."""

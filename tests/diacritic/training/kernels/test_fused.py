@@ -30,10 +30,11 @@ def learned(
     engine: str = "parallel",
     weight: Tensor | None = None,
     room: int | None = None,
+    codes: int = 6,
 ) -> Learned:
     """Losses and gradients of a learner, with the kernels in a precision or without; on episodes of each run's own."""
     chosen, data = learner(name), data.to("cpu", torch.float32)
-    carrier = chosen.architecture(SMALL)
+    carrier = replace(chosen.architecture(SMALL), codes=codes)
     layers = cell.weights(data.shape, carrier)
     for term in chosen.terms:
         layers |= term.weights(data.shape, carrier)
@@ -64,12 +65,15 @@ def assert_same(found: Learned, expected: Learned) -> None:
     "name",
     [
         "event-agnostic",
+        "event-agnostic-recorded",
+        "event-agnostic-all",
         "event-agnostic-all-recorded",
         "task-informed",
         "plain",
         "unconditional",
         "inverse+imitation",
         "inverse-only+rate",
+        "join",
     ],
 )
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -78,13 +82,23 @@ def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -
     assert_same(found, expected)
 
 
-def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tiles, of which a program takes several in turn."""
+@pytest.mark.parametrize("name", ["event-agnostic", "event-agnostic-all"])
+def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Small tiles, of which a program takes several in turn, and a codebook in pieces."""
     data = vectors(4, 9)
-    expected = learned(monkeypatch, "event-agnostic", data, None)
-    for name, sizes in SIZES.items():
-        monkeypatch.setitem(SIZES, name, sizes._replace(rows=16, programs=2, chunk=16))
-    assert_same(learned(monkeypatch, "event-agnostic", data, torch.float32), expected)
+    expected = learned(monkeypatch, name, data, None, codes=20)
+    for kernel, sizes in SIZES.items():
+        monkeypatch.setitem(SIZES, kernel, sizes._replace(rows=16, programs=2, chunk=16))
+    assert_same(learned(monkeypatch, name, data, torch.float32, codes=20), expected)
+
+
+@pytest.mark.parametrize("name", ["sysid", "event-agnostic-all"])
+def test_a_large_codebook_and_a_wide_head_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(4, 9)
+    label = torch.arange(9) * 8
+    data = replace(data, label=label, shape=replace(data.shape, labels=70))
+    found, expected = (learned(monkeypatch, name, data, low, codes=150) for low in (torch.float32, None))
+    assert_same(found, expected)
 
 
 @pytest.mark.parametrize("name", ["event-agnostic", "task-informed"])
@@ -100,7 +114,17 @@ def test_the_full_gradient_is_the_same(monkeypatch: pytest.MonkeyPatch, name: st
     ("name", "low", "engine"),
     [
         ("event-agnostic", torch.float32, "parallel"),
+        ("event-agnostic-all", torch.float32, "parallel"),
         ("event-agnostic-all-recorded", torch.float32, "unrolled"),
+        ("sysid", torch.float32, "parallel"),
+        ("join", torch.float32, "parallel"),
+        ("teacher-state", torch.float32, "parallel"),
+        ("task-informed", torch.float32, "parallel"),
+        ("task-informed-recorded", None, "parallel"),
+        ("inverse+imitation", torch.float32, "parallel"),
+        ("inverse-only", None, "parallel"),
+        ("open-loop-world", torch.float32, "parallel"),
+        ("sysid", None, "unrolled"),
         ("event-agnostic", None, "unrolled"),
         ("event-agnostic-all-recorded", None, "parallel"),
     ],
@@ -117,10 +141,11 @@ def test_episodes_without_weight_need_not_be_computed(
     assert_same(some, every)
 
 
-def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "codes"), [("event-agnostic", 6), ("event-agnostic-all", 6), ("sysid", 150)])
+def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch, name: str, codes: int) -> None:
     data = vectors(4, 9)
     (losses, flow), (wanted, expected) = (
-        learned(monkeypatch, "event-agnostic", data, low) for low in (torch.bfloat16, None)
+        learned(monkeypatch, name, data, low, codes=codes) for low in (torch.bfloat16, None)
     )
     torch.testing.assert_close(losses, wanted, rtol=0.05, atol=0.05)
     found, other = (torch.cat([value.flatten() for value in flows.values()]) for flows in (flow, expected))

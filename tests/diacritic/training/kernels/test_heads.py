@@ -9,9 +9,11 @@ from diacritic.training.kernels.heads import Read
 RUNS, ROWS, WIDTH, CODE = 2, 150, 32, 16
 KINDS = {"deep": (True, 2, True), "flat": (False, 1, True), "unfelt": (False, 1, False), "bare": (False, 0, False)}
 """Two hidden layers or one, how many indices, and whether the code's vector receives a gradient."""
+NAMES = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
 
 
-def case(kind: str, outputs: int) -> tuple[dict[str, Tensor], list[Tensor], list[int]]:
+def case(kind: str, outputs: int, codes: int = 6) -> tuple[dict[str, Tensor], list[Tensor], list[int]]:
+    """Without outputs there is no last layer; as many codes as offsets."""
     deep, count, felt = KINDS[kind]
     made = torch.Generator().manual_seed(outputs)
 
@@ -21,14 +23,14 @@ def case(kind: str, outputs: int) -> tuple[dict[str, Tensor], list[Tensor], list
     values = {
         "part": normal(ROWS, WIDTH),
         "embedding": normal(ROWS, CODE) if felt else None,
-        "table": normal(12, WIDTH) if count else None,
+        "table": normal(2 * codes, WIDTH) if count else None,
         "inner": normal(WIDTH, WIDTH) / 6 if deep else None,
         "inner_bias": normal(WIDTH) if deep else None,
-        "last": normal(WIDTH, outputs) / 6,
-        "last_bias": normal(outputs),
+        "last": normal(WIDTH, outputs) / 6 if outputs else None,
+        "last_bias": normal(outputs) if outputs else None,
     }
-    indices = [torch.randint(6, (RUNS, ROWS), generator=made) for _ in range(count)]
-    return {name: value for name, value in values.items() if value is not None}, indices, [0, 6][:count]
+    indices = [torch.randint(codes, (RUNS, ROWS), generator=made) for _ in range(count)]
+    return {name: value for name, value in values.items() if value is not None}, indices, [0, codes][:count]
 
 
 def in_torch(
@@ -46,6 +48,8 @@ def in_torch(
     if "inner" in values:
         hidden = hidden @ values["inner"].to(low).double() + values["inner_bias"].unsqueeze(1)
         hidden = hidden.relu().to(low).double()
+    if "last" not in values:
+        return hidden
     return hidden @ values["last"].to(low).double() + values["last_bias"].unsqueeze(1)
 
 
@@ -59,9 +63,8 @@ def observing(low: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
 
 def test_nothing_is_kept_where_nothing_is_learned() -> None:
     values, indices, begins = case("deep", 4)
-    names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
     reading = torch.zeros(RUNS, CODE, WIDTH)
-    given = [values[name] for name in names]
+    given = [values[name] for name in NAMES]
     found, entered = Read.apply(given[0], None, *given[1:], reading, indices, begins)
     assert entered is None
     assert not found.requires_grad
@@ -74,16 +77,27 @@ def error(found: Tensor, expected: Tensor) -> float:
 
 @pytest.mark.parametrize(("low", "close"), [(torch.float32, 1e-5), (torch.float16, 3e-3), (torch.bfloat16, 0.1)])
 @pytest.mark.parametrize(
-    ("kind", "outputs", "fresh"), [("deep", 4, True), ("flat", 1, False), ("unfelt", 20, False), ("bare", 16, True)]
+    ("kind", "outputs", "fresh", "codes"),
+    [
+        ("deep", 4, True, 6),
+        ("flat", 1, False, 6),
+        ("unfelt", 20, False, 6),
+        ("bare", 16, True, 6),
+        ("deep", 4, False, 150),
+        ("deep", 0, True, 6),
+        ("flat", 0, True, 80),
+        ("bare", 0, True, 6),
+    ],
 )
 def test_values_and_gradients_are_those_of_torch(
-    low: torch.dtype, close: float, kind: str, outputs: int, fresh: bool
+    low: torch.dtype, close: float, kind: str, outputs: int, fresh: bool, codes: int
 ) -> None:
-    values, indices, begins = case(kind, outputs)
+    """Tables are small, and products with counts; or large, and taken row by row and summed in pieces."""
+    values, indices, begins = case(kind, outputs, codes)
     seen = observing(low) if fresh else None
     made = torch.Generator().manual_seed(1)
     reading = torch.randn(RUNS, CODE, WIDTH, generator=made)
-    pull = torch.randn(RUNS, ROWS, outputs, generator=made)
+    pull = torch.randn(RUNS, ROWS, outputs or WIDTH, generator=made)
     lowered = {**values, "part": values["part"].to(low)}
     twins = {name: value.double() for name, value in lowered.items()}
     if seen is not None:
@@ -92,14 +106,14 @@ def test_values_and_gradients_are_those_of_torch(
         lowered["part"] = torch.empty_strided(twins["part"].shape, (0, 0, 0), dtype=low).fill_(float("nan"))
     twins = {name: value.requires_grad_() for name, value in twins.items()}
     lowered = {name: value.requires_grad_() for name, value in lowered.items()}
-    names = ("part", "embedding", "table", "inner", "inner_bias", "last", "last_bias")
-    given = [lowered.get(name) for name in names]
+    given = [lowered.get(name) for name in NAMES]
     found, entered = Read.apply(given[0], seen, *given[1:], reading, indices, begins)
     expected = in_torch(twins, reading.double(), indices, begins, low)
-    assert entered.dtype == low
-    assert not entered.requires_grad
-    assert (entered >= 0).all()
-    assert found.dtype == torch.float32
+    if entered is not None:
+        assert entered.dtype == low
+        assert not entered.requires_grad
+        assert (entered >= 0).all()
+    assert found.dtype == (torch.float32 if outputs else low)
     assert error(found, expected) < close
     flows = torch.autograd.grad((found * pull).sum(), list(lowered.values()))
     wanted = torch.autograd.grad((expected * pull).sum(), list(twins.values()))

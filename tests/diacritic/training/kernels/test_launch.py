@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diacritic.training.kernels.launch import SIZES, padded, shares, tiles
+from diacritic.training.kernels.launch import SIZES, padded, pieced, shares, tiles
 
 
 @given(rows=st.integers(1, 10**5), runs=st.integers(1, 500), name=st.sampled_from(sorted(SIZES)))
@@ -22,3 +22,11 @@ def test_sizes_are_the_next_that_products_take(size: int) -> None:
     assert found >= size
     assert found in {16 * 2**k for k in range(10)}
     assert found == 16 or found < 2 * size
+
+
+@given(size=st.integers(1, 5000), name=st.sampled_from(sorted(SIZES)))
+def test_every_code_is_in_one_piece(size: int, name: str) -> None:
+    piece, pieces = pieced(name, size)
+    assert piece & (piece - 1) == 0
+    assert 16 <= piece <= SIZES[name].chunk
+    assert piece * pieces >= size > piece * (pieces - 1)

@@ -29,7 +29,7 @@ def step_by_step(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tenso
     return torch.stack(codes, 1)
 
 
-@pytest.mark.parametrize(("width", "codes"), [(16, 2), (32, 16), (128, 16), (64, 37)])
+@pytest.mark.parametrize(("width", "codes"), [(16, 2), (32, 16), (128, 16), (64, 37), (16, 300)])
 def test_codes_are_best_given_the_codes_before(width: int, codes: int) -> None:
     given = case(2, 4, 21, width, codes, seed=width + codes)
     found = scan_codes_cuda(*given)
@@ -50,8 +50,18 @@ def test_whole_numbers_give_exactly_the_same_codes() -> None:
     expected = step_by_step(driven, entering, scoring, fixed)
     for rows, chunk in ((16, 16), (32, 32)):
         assert torch.equal(launch(driven, entering, scoring, fixed, rows, chunk), expected)
+    driven, entering, scoring, fixed = ((2 * value).round() for value in case(2, 4, 20, 16, 60, seed=4))
+    found = launch(driven, entering, scoring, fixed, piece=16)
+    assert torch.equal(found, step_by_step(driven, entering, scoring, fixed))
+
+
+def test_whole_numbers_tie() -> None:
+    """The case above has ties, or it would show nothing."""
+    driven, entering, scoring, fixed = ((3 * value).round() for value in case(3, 6, 40, 32, 8, seed=1))
+    scoring = scoring.sign()
+    expected = step_by_step(driven, entering, scoring, fixed)
     backwards = step_by_step(driven, turned(entering), scoring.flip(-1), turned(fixed).flip(-1))
-    assert not torch.equal(7 - backwards, expected)  # the case has ties, or it would show nothing
+    assert not torch.equal(7 - backwards, expected)
 
 
 def turned(table: Tensor) -> Tensor:
@@ -65,6 +75,10 @@ def test_twin_codes_tie_to_the_lowest() -> None:
     fixed[..., 3:] = fixed[..., :3]
     found = scan_codes_cuda(driven, entering, scoring, fixed)
     assert found.max() <= 2
+    driven, entering, scoring, fixed = case(1, 5, 30, 32, 40, seed=2)  # twins in different pieces of the codebook
+    scoring[..., 20:] = scoring[..., :20]
+    fixed[..., 20:] = fixed[..., :20]
+    assert launch(driven, entering, scoring, fixed, piece=16).max() <= 19
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")  # the interpreter's maximum is numpy's
@@ -81,7 +95,7 @@ def test_a_row_without_numbers_harms_no_other() -> None:
 
 def test_sizes_that_do_not_fit_are_left_to_the_loop() -> None:
     driven = torch.zeros(1, 1, 1, 128)
-    assert fits(driven, 128)
-    assert not fits(driven, 129)
+    assert fits(driven, 1024)
+    assert not fits(driven, 1025)
     assert not fits(driven.double(), 16)
     assert not fits(driven[..., :100], 16)
