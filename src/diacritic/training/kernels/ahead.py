@@ -83,7 +83,7 @@ def _ahead(
     OUTPUTS: tl.constexpr,
     GRADIENT: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Σ w ‖q(O_t, C_t, j) − ã_{t,j}‖² / A over all offsets of a share of the rows, and its gradient."""
     run = tl.program_id(1).to(tl.int64)
@@ -183,7 +183,7 @@ def _inner(
     horizon,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Gradients of the second hidden layer's weight and bias over all offsets of a share of the rows."""
     run = tl.program_id(1).to(tl.int64)

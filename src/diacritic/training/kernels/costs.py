@@ -42,7 +42,7 @@ def _quantise(
     SIZE: tl.constexpr,
     PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Σ w ‖ẽ − e_C‖², and Σ w (ẽ − e_C) of every code in a piece of the codebook, over a share of the rows."""
     run, piece = tl.program_id(1).to(tl.int64), tl.program_id(2)

@@ -80,7 +80,7 @@ def _encode(
     ACTED: tl.constexpr,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     run = tl.program_id(1).to(tl.int64)
     wide += run * stacked * WIDTH * WIDTH
@@ -142,7 +142,7 @@ def _second(
     INPUTS: tl.constexpr,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Gradients of the second weight and bias of relu(values·first)·second + bias, over a share of the rows."""
     run = tl.program_id(1).to(tl.int64)
@@ -178,7 +178,7 @@ def _first(
     INPUTS: tl.constexpr,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """The gradient of the first weight of relu(values·first)·second, over a share of the rows."""
     run = tl.program_id(1).to(tl.int64)
@@ -198,7 +198,7 @@ def _first(
 
 
 @triton.jit
-def _outer(left, rights, into, rows, WIDTH: tl.constexpr, ROWS: tl.constexpr, TURNS: tl.constexpr):
+def _outer(left, rights, into, rows, WIDTH: tl.constexpr, ROWS: tl.constexpr, TURNS):
     """leftᵀ·right and the column sums of right, over a share of the rows, for one of the factors on the right."""
     run = tl.program_id(1).to(tl.int64)
     # Neighbours take the same rows of the left factor, which then comes from memory once.

@@ -60,7 +60,7 @@ def _read(
     DEEP: tl.constexpr,
     KEEP: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """A head over a share of the rows; without OUTPUTS, only up to its last hidden layer."""
     run = tl.program_id(1).to(tl.int64)
@@ -133,7 +133,7 @@ def _back(
     LAST: tl.constexpr,
     DEEP: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Backward from a head's output, or without LAST from its last hidden layer, to its first one.
 
@@ -190,7 +190,7 @@ def _from_first(
     ENTRIES: tl.constexpr,
     CODE: tl.constexpr,
     ROWS: tl.constexpr,
-    TURNS: tl.constexpr,
+    TURNS,
 ):
     """Backward from a head's first layer to a piece of its table and to the code's vector, over a share of the rows."""
     run, piece = tl.program_id(1).to(tl.int64), tl.program_id(2)

@@ -19,7 +19,7 @@ def _scan(
     fixed,
     codes,
     episodes,
-    STEPS: tl.constexpr,
+    STEPS,
     K: tl.constexpr,
     PIECE: tl.constexpr,
     WIDTH: tl.constexpr,

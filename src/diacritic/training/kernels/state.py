@@ -26,7 +26,7 @@ def _enter(
 
 
 @triton.jit
-def _sum_back(flows, into, columns, STEPS: tl.constexpr, ROWS: tl.constexpr):
+def _sum_back(flows, into, columns, STEPS, ROWS: tl.constexpr):
     run = tl.program_id(1).to(tl.int64)
     column = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     shown = column < columns
@@ -47,7 +47,7 @@ def _flow_back(
     entering,
     into,
     episodes,
-    STEPS: tl.constexpr,
+    STEPS,
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
