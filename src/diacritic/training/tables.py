@@ -26,6 +26,8 @@ class Tables:
     previous: Tensor  # [pairs]
     opening: int  # how many pairs open an episode
     pair: Tensor  # [T, N]; later steps count from the first later pair
+    taught: Tensor  # number of the taught law, [T, N]
+    rest: Tensor  # number of all that comes from a step on, [T, N]
 
     def contexts(self, codes: int) -> Tensor:
         """Code (K: none yet), observation and previous action of every row: [3, rows].
@@ -50,7 +52,19 @@ def prepare(data: Data) -> Tables:
     later, after = torch.unique(key[1:], return_inverse=True)
     pairs = torch.cat([first, later])
     pair = torch.cat([opening.unsqueeze(0), after.view(len(key) - 1, -1)])
-    return Tables(pairs // width, pairs % width // len(laws), len(first), pair)
+    taught = law.view_as(data.previous_index)
+    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, taught, _rest(key))
+
+
+def _rest(key: Tensor) -> Tensor:
+    """Equal numbers where two episodes agree from a step to the end; no number occurs at two steps."""
+    found, begin = torch.zeros_like(key), 0
+    for t in range(len(key) - 1, -1, -1):
+        later = found[t + 1] if t + 1 < len(key) else torch.zeros_like(key[t])
+        names, number = torch.unique(key[t] * (int(later.max()) + 1) + later, return_inverse=True)
+        found[t] = begin + number
+        begin += len(names)
+    return found
 
 
 def trace(
@@ -105,7 +119,7 @@ def trace(
         code,
         weight,
         episode_weight,
-        Rows(data.horizon, data.episodes, met[1], token),
+        Rows(data.horizon, data.episodes, met[1], token, None, tables.taught, tables.rest),
         running,
     )
 

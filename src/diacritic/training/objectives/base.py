@@ -10,6 +10,7 @@ from diacritic.carrier.layers import Weight
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import Clock
 from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
 from diacritic.training.trace import Trace
 
 
@@ -37,6 +38,10 @@ def naming(trace: Trace, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
     shape = trace.step_code.shape
     if trace.heads is not None and trace.heads.reads(name):
         return trace.heads.cross_entropy(name, *(values.expand(shape).flatten(1) for values in (wanted, weight)))
+    key, heavy = (values.expand(shape).flatten(1) for values in (wanted, weight))
+    if (found := distinct(trace, key, heavy)) is not None:
+        chance = torch.log_softmax(found.read(name), -1).gather(-1, found.pick(key).unsqueeze(-1)).squeeze(-1)
+        return -(chance * found.weight).sum(1)
     log_law = torch.log_softmax(trace.read_steps(name), -1)
     one_hot = torch.nn.functional.one_hot(wanted, log_law.shape[-1]).to(trace.weight.dtype)
     return (-(one_hot * log_law).sum(-1) * weight).sum((1, 2))

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from diacritic.carrier.layers import Weight, dense, linear
+from diacritic.carrier.quantise import look_up
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.trace import Trace
 
@@ -33,34 +35,59 @@ class FutureSufficiency:
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
         T, N, parameters = data.horizon, data.episodes, trace.parameters
         start = clock.integers(STREAMS["bfs"], T, self.starts * N)
-        episode = torch.arange(N, device=start.device).repeat(self.starts)
-        acted = torch.relu(linear(parameters, "previous", data.previous))
-        inputs = _inputs(trace, data, acted)
-        code = _take(trace.step_embedding, start, episode)
+        episode = torch.arange(N, device=start.device).repeat(self.starts).expand_as(start)
+        share = trace.episode_weight.repeat(1, self.starts) / self.starts
+        place, found = start * N + episode, None
+        if trace.rows.rest is not None:
+            found = distinct(trace, trace.rows.rest.flatten()[place], share, place)
+        if found is None:
+            code = look_up(trace.step_embedding.flatten(1, 2), place)
+        else:
+            start, episode, share, code = found.pick(start), found.pick(episode), found.weight, found.embedding
+        start, order = start.sort(1)  # those that have the longest way come first
+        episode, share, code = episode.gather(1, order), share.gather(1, order), look_up(code, order)
         hidden = torch.tanh(linear(parameters, "bfs.start", code))
         total = torch.zeros_like(trace.weight[:, 0])
         left = (T - start).to(trace.weight.dtype)
-        share = trace.episode_weight.repeat(1, self.starts) / self.starts
+        inputs = _Inputs.of(trace, data)
         for j in range(T):
-            time = (start + j).clamp(max=T - 1)
-            hidden = _gru(_take(inputs, time, episode), linear(parameters, "bfs.state", hidden), hidden)
+            inside = start + j < T
+            if not start.is_cuda:  # a program that is recorded once has one size
+                going = int(inside.sum(1).max())
+                start, episode, share, left, inside, hidden = (
+                    values[:, :going] for values in (start, episode, share, left, inside, hidden)
+                )
+            place = (start + j).clamp(max=T - 1) * N + episode
+            hidden = _gru(inputs.at(place), linear(parameters, "bfs.state", hidden), hidden)
             prediction = linear(parameters, "bfs.out", hidden).to(trace.weight.dtype)
-            error = discrepancy(prediction, data.target[time, episode], data.shape.symbolic)
-            total = total + (error * (start + j < T).to(error.dtype) / left * share).sum(1)
+            error = discrepancy(prediction, data.target.flatten(0, 1)[place], data.shape.symbolic)
+            total = total + (error * inside.to(error.dtype) / left * share).sum(1)
         return clock.auxiliary * total
 
 
-def _inputs(trace: Trace, data: Data, acted: Tensor) -> Tensor:
-    """The GRU's input projection of (g_o(O_t), g_a(A_{t−1})) at every step: [S, T, N, 3 width]."""
-    before = acted[:, data.previous_index.flatten()].unflatten(1, data.previous_index.shape)
-    joined = torch.cat([trace.step_features, before], -1)
-    return linear(trace.parameters, "bfs.input", joined.flatten(1, 2)).unflatten(1, data.previous_index.shape)
+@dataclass(frozen=True)
+class _Inputs:
+    """The GRU's input projection of (g_o(O_t), g_a(A_{t−1})): of every observation and of every action, to be added."""
 
+    seen: Tensor  # [S, observations, 3 width]
+    did: Tensor  # [S, actions, 3 width]
+    observation: Tensor | None  # [T·N]; none: every step is its own
+    previous: Tensor  # [T·N]
 
-def _take(values: Tensor, time: Tensor, episode: Tensor) -> Tensor:
-    """values[s, time[s, m], episode[m]]: [S, M, ·]."""
-    place = (time * values.shape[2] + episode).unsqueeze(-1).expand(-1, -1, values.shape[-1])
-    return values.flatten(1, 2).gather(1, place)
+    @staticmethod
+    def of(trace: Trace, data: Data) -> "_Inputs":
+        weight, bias = (trace.parameters[f"bfs.input.{which}"] for which in ("weight", "bias"))
+        first, second = weight.chunk(2, 1)
+        acted = torch.relu(linear(trace.parameters, "previous", data.previous))
+        seen = torch.baddbmm(bias.unsqueeze(1), trace.features.to(weight.dtype), first)
+        own = trace.rows.observation is None
+        observation = None if own else data.observation_index.flatten()
+        return _Inputs(seen, torch.bmm(acted, second), observation, data.previous_index.flatten())
+
+    def at(self, place: Tensor) -> Tensor:
+        """At the steps t·N + n, [S, M]."""
+        shown = place if self.observation is None else self.observation[place]
+        return look_up(self.seen, shown) + look_up(self.did, self.previous[place])
 
 
 def _gru(inputs: Tensor, recurrent: Tensor, hidden: Tensor) -> Tensor:

@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 from diacritic.carrier.layers import Weight, reader
+from diacritic.carrier.quantise import look_up
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy, need
 from diacritic.training.trace import Trace
 
@@ -50,26 +52,52 @@ class FutureBehaviour:
         return data.target if self.target == "recorded" else need(data.forecast, "forecast", "future behaviour")
 
     def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
+        if (total := self._seldom(trace, data, offset)) is not None:
+            return total
         prediction = trace.read_at("future", offset)
         if trace.heads is not None and not data.shape.symbolic:
             shown = prediction.flatten(1, 2), self._wanted(data), trace.weight, offset.flatten(1)
             return trace.heads.squared_error(*shown)
         wanted = later_actions(trace, data, offset, self.target)
-        time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
-        inside = (time + offset < data.horizon).to(trace.weight.dtype)
         error = discrepancy(prediction, wanted, data.shape.symbolic)
-        return (error * inside * trace.step_weight).sum((1, 2))
+        return (error * self._inside(data, offset, trace) * trace.step_weight).sum((1, 2))
+
+    @staticmethod
+    def _inside(data: Data, offset: Tensor, trace: Trace) -> Tensor:
+        """1 where the step at the offset is within the episode, else 0."""
+        time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
+        return (time + offset < data.horizon).to(trace.weight.dtype)
+
+    def _seldom(self, trace: Trace, data: Data, offset: Tensor) -> Tensor | None:
+        """The same from distinct readings, where they are known: steps of one row, offset and taught law are alike."""
+        if self.target != "recorded" or trace.rows.taught is None:
+            return None
+        inside = self._inside(data, offset, trace)
+        later = _later(data, offset)
+        taught = trace.rows.taught.flatten()[later]
+        key = torch.where(inside > 0, offset * (int(taught.max()) + 1) + taught, 0).flatten(1)
+        found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
+        if found is None:
+            return None
+        told = look_up(trace.parameters["future.offset"], found.pick(offset.flatten(1)))
+        wanted = data.target.flatten(0, 1)[found.pick(later.flatten(1))]
+        error = discrepancy(found.read("future", told), wanted, data.shape.symbolic)
+        return (error * found.weight).sum(1)
 
 
 def later_actions(trace: Trace, data: Data, offset: Tensor, target: str) -> Tensor:
     """ã_{t,j} for every step and episode, [S, T, N, A]; beyond the end the value is arbitrary and masked."""
-    T, N, A = data.target.shape
-    time = torch.arange(T, device=offset.device).view(1, -1, 1)
-    episode = trace.own(torch.arange(N, device=offset.device).view(1, 1, -1))
+    episode = trace.own(torch.arange(data.episodes, device=offset.device).view(1, 1, -1))
     if target == "recorded":
-        flat = (time + offset).clamp(max=T - 1) * N + episode
-        return data.target.view(T * N, A)[flat]
+        return data.target.flatten(0, 1)[_later(data, offset, episode)]
     forecast = need(data.forecast, "forecast", "future behaviour")
-    place = time * N + episode
+    place = _later(data, torch.zeros_like(offset), episode)
     run = torch.arange(len(offset), device=offset.device).view(-1, 1, 1) % len(forecast)
     return forecast.flatten(1, 2)[run, place, offset - 1]
+
+
+def _later(data: Data, offset: Tensor, episode: Tensor | None = None) -> Tensor:
+    """The step t + j of an episode as the row (t + j)·N + n of the data, [S, T, N]; beyond the end its last step."""
+    time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
+    every = torch.arange(data.episodes, device=offset.device).view(1, 1, -1)
+    return (time + offset).clamp(max=data.horizon - 1) * data.episodes + (every if episode is None else episode)

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from diacritic.carrier.layers import Weight, dense, linear, reader
+from diacritic.carrier.quantise import look_up
 from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.trace import Trace
 
@@ -29,10 +31,28 @@ class Inverse:
         drawn = clock.integers(STREAMS["inverse"], min(self.reach, T - 1), T, data.episodes)
         offset = trace.own(1 + drawn)
         time = torch.arange(T, device=offset.device).view(1, -1, 1)
+        inside = (time + offset < T).to(trace.weight.dtype)
+        if (total := self._seldom(trace, data, offset, inside)) is not None:
+            return clock.auxiliary * total
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
         place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
         extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
         error = discrepancy(prediction, trace.own(data.target.unsqueeze(0)), data.shape.symbolic)
-        inside = (time + offset < T).to(trace.weight.dtype)
         return clock.auxiliary * (error * inside * trace.step_weight).sum((1, 2))
+
+    @staticmethod
+    def _seldom(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
+        """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
+        T, N = data.target.shape[:2]
+        time = torch.arange(T, device=offset.device).view(1, -1, 1)
+        place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
+        shown = data.observation_index.flatten()[place]
+        key = torch.where(inside > 0, shown + 1, 0).flatten(1)
+        found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
+        if found is None:
+            return None
+        later = linear(trace.parameters, "inverse.later", trace.features)
+        prediction = found.read("inverse", look_up(later, found.pick(shown.flatten(1))))
+        wanted = data.target.flatten(0, 1)[found.example]
+        return (discrepancy(prediction, wanted, data.shape.symbolic) * found.weight).sum(1)

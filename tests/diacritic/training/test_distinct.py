@@ -1,0 +1,105 @@
+"""Distinct readings against the reading of every step."""
+
+from dataclasses import replace
+
+import torch
+from carrier_twin import TINY, lively, symbols, vectors
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from diacritic.carrier import cell
+from diacritic.carrier.layers import reader
+from diacritic.carrier.quantise import look_up
+from diacritic.training import reference, tables
+from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
+from diacritic.training.trace import Trace
+
+HEAD = reader("told", TINY.width, TINY.code_size, TINY.width, 2, hidden=2)
+
+
+def _trace(data: Data, runs: int, seed: int) -> Trace:
+    """A trace with one more head, and gradients into all weights."""
+    parameters = lively({**cell.weights(data.shape, TINY), **HEAD}, range(seed, seed + runs))
+    parameters = {name: value.requires_grad_() for name, value in parameters.items()}
+    return tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(runs, -1))
+
+
+@settings(max_examples=40)
+@given(
+    T=st.integers(2, 5),
+    N=st.integers(1, 6),
+    S=st.integers(1, 3),
+    keys=st.integers(1, 3),
+    drawn=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_values_and_gradients_are_those_of_all_readings(
+    T: int, N: int, S: int, keys: int, drawn: bool, seed: int
+) -> None:
+    trace = _trace(symbols(T, N, seed, 2, 2), S, seed)
+    made = torch.Generator().manual_seed(seed)
+    M = 7 if drawn else T * N
+    place = torch.randint(T * N, (S, M), generator=made) if drawn else torch.arange(M).expand(S, -1)
+    key = torch.randint(keys, (S, M), generator=made)
+    weight = torch.rand(S, M, generator=made, dtype=torch.float64) * (torch.rand(S, M, generator=made) > 0.3)
+    extra, wanted = torch.randn(2, keys, TINY.width, generator=made, dtype=torch.float64).unbind(0)
+
+    def loss(prediction: Tensor, given: Tensor, weight: Tensor) -> Tensor:
+        return ((prediction - wanted[given, :2]).square().sum(-1) * weight).sum(1)
+
+    found = distinct(trace, key, weight, place if drawn else None)
+    assert found is not None
+    mine = loss(found.read("told", extra[found.pick(key)]), found.pick(key), found.weight)
+    told = torch.zeros(S, T, N, keys, TINY.width, dtype=torch.float64) + extra
+    every = torch.stack([trace.read_steps("told", told[..., k, :]).flatten(1, 2) for k in range(keys)], 2)
+    rows = every.gather(1, place[..., None, None].expand(-1, -1, *every.shape[2:]))
+    rows = rows.gather(2, key[..., None, None].expand(-1, -1, 1, 2)).squeeze(2)
+    theirs = loss(rows, key, weight)
+    torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-10)
+    names = [name for name, value in trace.parameters.items() if name.startswith(("told", "residual", "observe"))]
+    inputs = [trace.parameters[name] for name in names]
+    for name, one, other in zip(
+        names,
+        torch.autograd.grad(mine.sum(), inputs, retain_graph=True, materialize_grads=True),
+        torch.autograd.grad(theirs.sum(), inputs, materialize_grads=True),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9, msg=name)
+
+
+def test_readings_that_are_alike_are_read_once() -> None:
+    trace = _trace(symbols(6, 30, observations=2, actions=2), 2, 1)
+    weight = torch.full((2, 180), 1 / 180, dtype=torch.float64)
+    found = distinct(trace, torch.zeros(1, 180, dtype=torch.long), weight)
+    assert found is not None
+    token = trace.rows.token
+    assert token is not None
+    assert [int((row > 0).sum()) for row in found.weight] == [len(row.unique()) for row in token.flatten(1)]
+    assert found.example.shape[1] < 180 / 2
+    torch.testing.assert_close(found.weight.sum(1), torch.ones(2, dtype=torch.float64))
+    met = token.flatten(1).gather(1, found.example)
+    torch.testing.assert_close(found.embedding, look_up(trace.codebook, trace.code.gather(1, met)))
+
+
+def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:
+    data = vectors(3, 2)
+    parameters = lively(cell.weights(data.shape, TINY), [1])
+    trace = reference.trace(parameters, TINY, data, data.weight.expand(1, -1))
+    nothing = torch.zeros(1, 6, dtype=torch.long), torch.ones(1, 6, dtype=torch.float64)
+    assert distinct(trace, *nothing) is None
+    symbolic = _trace(symbols(3, 2), 1, 1)
+    assert distinct(replace(symbolic, running=None), *nothing) is None
+
+
+def test_what_follows_a_step_is_numbered_by_all_that_comes() -> None:
+    data = symbols(4, 12, 3, 2, 2)
+    rest = tables.prepare(data).rest
+    seen, did, taught = (values.tolist() for values in (data.observation_index, data.previous_index, data.target))
+    ways = [[[(seen[u][n], did[u][n], taught[u][n]) for u in range(t, 4)] for n in range(12)] for t in range(4)]
+    flat = [way for row in ways for way in row]
+    numbers = rest.flatten().tolist()
+    for i, one in enumerate(flat):
+        for j, other in enumerate(flat):
+            assert (numbers[i] == numbers[j]) == (one == other)
