@@ -14,7 +14,9 @@ from diacritic.demos.storage import Demos
 from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.flags import CORRECT, class_error
 from diacritic.measure.gates import Gate, full, relaxed, task_gate
+from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
+from diacritic.measure.resolution import GRIDS, resolution_sweep
 from diacritic.measure.windows import Steps, task_windows
 from diacritic.rollout.franka import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
@@ -72,6 +74,8 @@ class Measured:
     same_codes: Floats
     """Share of the trainer's codes that the policies show again here, [S]."""
     loop: Rollouts | None
+    own: Sequence[CohortScores] = ()
+    """Of every run the scores under its own occupancy; none where it was not played or left what was recorded."""
     hybrid: Rollouts | None = None
     """Where nothing is displayed: the expert drives until the memory has seen what it needs, then the policy acts."""
 
@@ -84,9 +88,12 @@ class Measured:
         return {
             "sufficient": bool(self.held_out.passes(gate, by_behaviour)[k]),
             "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
+            "own_sufficient": bool(gate.passes(*_gated(self.own[k]))[0]) if self.own and not by_behaviour else None,
             "first_sufficient_step": None if by_behaviour else next(first, None),
             "scores": {key: self._least(k, steps) for key, steps in windows.items()},
             "rate": {key: _mean(scores.rate[k], steps) for key, steps in windows.items()},
+            "corrected_rate": {key: _mean(scores.corrected_rate[k], steps) for key, steps in windows.items()},
+            "resolution": self._resolution(k),
             "requirement": {key: _mean(scores.required, steps) for key, steps in windows.items()},
             "fresh_rate": {key: _mean(self.fresh.scores.rate[k], steps) for key, steps in windows.items()},
             "surplus": {key: _mean(scores.surplus[k], steps) for key, steps in windows.items()},
@@ -103,6 +110,15 @@ class Measured:
             "decision_profile": [round(bits, 3) for bits in scores.decision.tolist()],
             "same_codes": float(self.same_codes[k]),
         }
+
+    def _resolution(self, k: int) -> list[float] | None:
+        """Bits in the first gap given symbol and position, on the grids of `GRIDS`; none where the arm stands still."""
+        demos, steps = self.held_out.demos, self.task.windows.get("gap1")
+        places = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
+        if not steps or not places[list(steps)].std(1).any():
+            return None
+        found = resolution_sweep(self.held_out.codes[k], demos.symbols, places, steps, GRIDS, permutations=1)
+        return [round(grid.rate, 6) for grid in found[1:]]
 
     def _imitation(self, k: int) -> dict[str, float | None]:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
@@ -123,7 +139,8 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
         raise ModelError(result.order.recording, said)
     task, player = make_task(demos.task, **demos.parameters), player_of(result)
     held = demos.take(slice(result.order.demonstrations, None))
-    classes = Classes.of(demos.symbols, demos.choices).take(slice(result.order.demonstrations, None))
+    whole = Classes.of(demos.symbols, demos.choices)
+    classes = whole.take(slice(result.order.demonstrations, None))
     codes, actions = watch(player, held, demos.symbol_names)
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
@@ -136,7 +153,20 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     led = play(task, player, episodes, 0, binner, threads, takeover(task, "gap1")) if felt else None
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
     same = (codes == last).mean((1, 2))
-    return Measured(task, result, own, other, on_the_way, own.content(), same, loop, led)
+    played = () if loop is None else own_scores(loop, demos, whole)
+    return Measured(task, result, own, other, on_the_way, own.content(), same, loop, played, led)
+
+
+def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScores]:
+    """Of every run under its own occupancy; none where its episodes have no counterpart in the recording."""
+    if loop.symbols is None:
+        return []
+    strata = list(demos.convention.strata)
+    try:
+        met = [own_classes(whole, demos.latents, symbols, loop.latents, strata) for symbols in loop.symbols]
+    except ModelError:
+        return []
+    return [score_cohort(codes[None], classes) for codes, classes in zip(loop.codes, met, strict=True)]
 
 
 def _watched(demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task) -> Watched:

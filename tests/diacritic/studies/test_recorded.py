@@ -10,6 +10,8 @@ from exchanged import PLAIN, exported
 from certify.errors import ModelError
 from diacritic.demos.storage import Demos
 from diacritic.measure.recorded import Classes, score_cohort
+from diacritic.measure.resolution import GRIDS
+from diacritic.rollout.franka import Rollouts
 from diacritic.studies.cell import GateName
 from diacritic.studies.recorded import (
     Measured,
@@ -17,6 +19,7 @@ from diacritic.studies.recorded import (
     gate_of,
     imitation_error,
     measure,
+    own_scores,
     player_of,
     reported,
     sole_carrier,
@@ -144,3 +147,35 @@ def test_windows_hold_the_decision_that_ends_them():
     windows = reported(TASK, required)
     assert windows["gap1"][-1] == TASK.decisions["side"]
     assert windows["grasp"] == tuple(TASK.phase_steps("grasp"))
+
+
+def played(demos: Demos, codes: np.ndarray) -> Rollouts:
+    """Policies that bring about the very episodes of a recording."""
+    runs, _, episodes = codes.shape
+    right = np.ones((runs, episodes), bool)
+    symbols = np.broadcast_to(demos.symbols, codes.shape)
+    far, error = np.zeros((runs, episodes)), np.zeros(codes.shape)
+    return Rollouts(right, right, right, far, error, codes, symbols, None, dict(demos.latents), 0, 0.0, 0.0)
+
+
+def test_own_occupancy_is_judged_by_the_same_gate(measured: Measured, folder: Path):
+    demos = recording(PLAIN, folder / "demos")
+    whole = Classes.of(demos.symbols, demos.choices)
+    code = demos.latents["side"] + 2 * demos.latents["slot"]
+    codes = np.broadcast_to(code, (2, *demos.symbols.shape)).copy()
+    codes[1] = 0
+    loop = played(demos, codes)
+    judged = replace(measured, own=own_scores(loop, demos, whole))
+    assert [judged.row(k, "task")["own_sufficient"] for k in (0, 1)] == [True, False]
+    assert measured.row(0, "task")["own_sufficient"] is None
+    unknown = replace(loop, latents={name: values + 7 for name, values in demos.latents.items()})
+    assert own_scores(unknown, demos, whole) == []
+    assert own_scores(replace(loop, symbols=None), demos, whole) == []
+
+
+def test_rates_are_told_with_their_correction_and_on_finer_grids(measured: Measured):
+    row = measured.row(0, "task")
+    for window, bits in row["rate"].items():
+        assert row["corrected_rate"][window] >= bits
+    finest, bits = min(GRIDS), dict(zip(GRIDS, row["resolution"], strict=True))
+    assert all(bits[finest] <= more + 1e-9 for more in bits.values())  # every other cell is made of finest ones

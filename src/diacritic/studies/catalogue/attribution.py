@@ -5,12 +5,19 @@ from diacritic.studies.catalogue._declare import range_of
 from diacritic.studies.cell import Study
 from diacritic.studies.figure import Figure
 from diacritic.studies.reference import figure
-from diacritic.studies.results import rate_range
-from diacritic.studies.verdicts import Count
+from diacritic.studies.results import Results, rate_range
+from diacritic.studies.verdicts import Count, Value
 
 _BLOCK = "attribution"
 _CORRIDOR = [cell for cell in signpost_corridor.CELLS if cell.learner == "bypass"]
 _CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"]
+
+
+def _agreeing(results: Results) -> Value | None:
+    """Over every run in our ledgers that was played where both can be told."""
+    both = [known for known in results.declared() if known.get("own_sufficient") is not None]
+    return Count(sum(known["own_sufficient"] == known["sufficient"] for known in both), len(both)) if both else None
+
 
 STUDY = Study(
     _BLOCK,
@@ -39,7 +46,7 @@ FIGURES = (
         "expert's and own occupancy: verdicts that agree",
         _BLOCK,
         Count(figure(_BLOCK, "expert_vs_policy_occupancy.agree"), figure(_BLOCK, "expert_vs_policy_occupancy.of")),
+        derived=_agreeing,
         better="higher",
-        lacks="own-occupancy verdicts in the ledgers",
     ),
 )
