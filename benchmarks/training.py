@@ -27,6 +27,7 @@ from certify.zoo import build  # noqa: E402
 from diacritic.carrier.cell import Inputs, drive, observe, propose  # noqa: E402
 from diacritic.carrier.layers import Parameters  # noqa: E402
 from diacritic.carrier.quantise import look_up  # noqa: E402
+from diacritic.carrier.shape import Architecture  # noqa: E402
 from diacritic.training import parallel, reference, scan  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402
@@ -323,6 +324,12 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     forget()
     for name, plan in (("float32", plan_of(2)), ("bfloat16", low), ("bfloat16_full", replace(low, preset=full))):
         save(f"gradient_error_{name}", lambda plan=plan: gradient_error(plan, data, "cuda"))
+    forget()
+    save("all_offsets_8", lambda: speed(data, 8, 50, learner=learner("event-agnostic-all")))
+    named = replace(data, label=cue[0] + 2 * cue[1], shape=replace(data.shape, labels=4))
+    for codes in (16, 1024):
+        many = {"learner": learner("sysid"), "architecture": Architecture(codes=codes)}
+        save(f"identification_{codes}_codes_8", lambda many=many: speed(named, 8, 50, **many))
     forget()
     history = {"learner": learner("full-history"), "preset": PRESETS["textbook"]}
     save("full_history_8", lambda: speed(data, 8, 50, **history))

@@ -76,6 +76,19 @@ def test_reveal(modes: int) -> None:
     assert all(found.a2 + found.a4 + found.transitive)
 
 
+def test_reveal_by_an_expert_that_errs() -> None:
+    """Four laws, as many as right decisions, whatever p but a quarter; the sure expert is the model of always."""
+    found = solve("reveal", modes=16, p="7/10")
+    assert found.rate == found.strong == [0, 0, 1, 2]
+    assert all(found.a2 + found.transitive)
+    graph = found.graph
+    decisions = {graph.laws[law] for law in graph.levels[-1].law}
+    assert {tuple(sorted(p for _, p in law)) for law in decisions} == {(*[Fraction(1, 10)] * 3, Fraction(7, 10))}
+    assert len(decisions) == 4
+    assert solve("reveal", p=Fraction(1, 4)).rate == [0, 0, 0, 0]
+    assert build("reveal").digest == "33f8bffc5de1ef085c86e6d43a33aabf84de4489d372920187708dd79f80087d"
+
+
 def test_gap() -> None:
     found = solve("gap")
     assert found.rate == found.strong == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
@@ -345,6 +358,7 @@ def test_a_name_tells_its_parameters() -> None:
     [
         (lambda: build("reveal", modes=6), "reveal.modes: expected a positive multiple of 4, not 6"),
         (lambda: build("reveal", modes=0), "reveal.modes: expected a positive multiple of 4, not 0"),
+        (lambda: build("reveal", p="1.1"), "reveal.p: expected a probability, not 11/10"),
         (lambda: build("gap", gap1=-1), "gap: gaps are at least 0, classes at least 1"),
         (lambda: build("gap", R1=0), "gap: gaps are at least 0, classes at least 1"),
         (lambda: build("re-reveal", gap2=0), "re-reveal.gap2: the second cue is shown in the second gap"),

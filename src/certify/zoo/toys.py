@@ -8,14 +8,23 @@ from certify.zoo.registry import instance, require, uniform
 
 
 @instance("reveal")
-def reveal(modes: int = 8) -> Model:
-    """Two bits shown one after the other, then a decision on both; the rest of the hidden mode is a nuisance."""
-    require(modes % 4 == 0 and modes > 0, "reveal.modes", f"expected a positive multiple of 4, not {modes}")
+def reveal(modes: int = 8, p: Fraction = Fraction(1)) -> Model:
+    """Two bits shown one after the other, then a decision on both; the rest of the hidden mode is a nuisance.
 
-    def step(latent: tuple[int, int, int], actions: tuple[str, ...]) -> tuple[str, str]:
+    The decision is right with probability p, and otherwise one of the three others, drawn evenly.
+    """
+    require(modes % 4 == 0 and modes > 0, "reveal.modes", f"expected a positive multiple of 4, not {modes}")
+    require(0 <= p <= 1, "reveal.p", f"expected a probability, not {p}")
+    classes = list(product(range(2), range(2)))
+
+    def step(latent: tuple[int, int, int], actions: tuple[str, ...]) -> tuple[str, str | dict[str, Fraction]]:
         z, b1, b2 = latent
         shown = [f"start z={z}", f"b1={b1}", f"b2={b2}", "decide"][len(actions)]
-        return shown, f"go {b1}{b2}" if shown == "decide" else "wait"
+        if shown != "decide":
+            return shown, "wait"
+        if p == 1:
+            return shown, f"go {b1}{b2}"
+        return shown, {f"go {x}{y}": p if (x, y) == (b1, b2) else (1 - p) / 3 for x, y in classes}
 
     return Model.from_latents(4, uniform(product(range(modes // 4), range(2), range(2))), step)
 

@@ -16,7 +16,7 @@ from diacritic.rollout.stored import BINNER
 from diacritic.studies.cell import Cell
 from diacritic.studies.exchange import Placed, read_placed
 from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys
-from diacritic.studies.recorded import Measured, binner_of, measure
+from diacritic.studies.recorded import Measured, binner_of, measure, reported
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.bundle import unbundled
 from diacritic.training.folder import Result, read_result
@@ -158,6 +158,7 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
         "demos_sha256": result.order.demos_sha256,
         "run": run,
         **_forgetting(notes.get("forgetting"), k),
+        **_bound(found, k),
     }
 
 
@@ -166,3 +167,14 @@ def _forgetting(notes: dict[str, Any] | None, k: int) -> Row:
     if notes is None:
         return {}
     return {"forgetting": {key: value[k] if isinstance(value, list) else value for key, value in notes.items()}}
+
+
+def _bound(found: Measured, k: int) -> Row:
+    """The KL bound of run k on the held-out episodes, mean bits by window, where its memory is Gaussian."""
+    profile = found.result.notes.get("kl_profile")
+    if profile is None:
+        return {}
+    windows = reported(found.task, found.held_out.scores.required.tolist())
+    return {
+        "kl_bits": {name: round(float(np.mean([profile[k][t] for t in steps])), 6) for name, steps in windows.items()}
+    }

@@ -41,12 +41,18 @@ def judge_machine(task: Task, gate: Symbolic, move: NDArray[np.int64], act: NDAr
 
 
 def judge_steps(
-    task: Task, codes: NDArray[np.int64], right: NDArray[np.bool_], seen: NDArray[np.int64], weight: NDArray[np.float64]
+    task: Task,
+    codes: NDArray[np.int64],
+    right: NDArray[np.bool_],
+    seen: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    bound: list[float] | None = None,
 ) -> Row:
-    """A policy that is no machine (bypass, GRU, full history), watched on the expert's episodes [T, N].
+    """A policy that is no machine (bypass, GRU, full history, Gaussian), watched on the expert's episodes [T, N].
 
     Its actions are a function of the history, so an episode succeeds exactly if every action along it is one that the
-    expert takes; the readout code's rate is reported for what it is.
+    expert takes; the readout code's rate is reported for what it is. A Gaussian bottleneck has no code: what it carries
+    at most at every step, in bits, becomes `kl_bits`.
     """
     success = float((right.all(0) * weight).sum())
     row: Row = {"sufficient": success >= SUCCESS, "success": success, "scores": {}, "rate": {}, "requirement": {}}
@@ -55,6 +61,8 @@ def judge_steps(
         row["scores"][name] = {"S_Gamma": None, "S_G": None}
         row["rate"][name] = _mean([conditional_entropy(codes[t - 1], seen[t - 1], weight) for t in window])
         row["requirement"][name] = _mean([bits[t - 1] for t in window])
+    if bound is not None:
+        row["kl_bits"] = {name: _mean([bound[t - 1] for t in window]) for name, window in windows(task).items()}
     return row
 
 

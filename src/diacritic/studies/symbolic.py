@@ -22,6 +22,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import Row, merge_ledger, named
 from diacritic.studies.tasks import hidden_labels, model_of
+from diacritic.training.bound import kl_profile
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.evaluate import machines
 from diacritic.training.learner import learner
@@ -65,9 +66,10 @@ def judgements(cell: Cell, cohort: Cohort) -> Iterator[tuple[Any, ...]]:
             data.target.unsqueeze(0).expand(len(chosen), -1, -1, -1).gather(-1, chosen.unsqueeze(-1)).squeeze(-1) > 0
         )
         codes, seen = trace.step_code.cpu().numpy(), data.observation_index.cpu().numpy()
-    weight = data.weight.double().cpu().numpy()
+    weight, bounds = data.weight.double().cpu().numpy(), kl_profile(trace)
     for run in range(len(codes)):
-        yield judge_steps, cell.task, codes[run], taken[run].cpu().numpy(), seen, weight
+        bound = None if bounds is None else bounds[run]
+        yield judge_steps, cell.task, codes[run], taken[run].cpu().numpy(), seen, weight, bound
 
 
 def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float) -> list[Row]:

@@ -25,6 +25,7 @@ from diacritic.demos.storage import load, read_json, write_text
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.afterwards import forgotten
+from diacritic.training.bound import kl_profile
 from diacritic.training.bundle import Bundles
 from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort, Plan, start
@@ -304,6 +305,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
         "seconds": seconds,
         "supervising": part.supervising,
         "forgetting": part.forgetting,
+        "kl_profile": _bound(cohort, part.prepared.held_out),
         "device": torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu",
         "torch": torch.__version__.split("+")[0],
         "code_version": code_version(),
@@ -316,6 +318,14 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
     times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(order.runs)}
     write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
     return out / f"{name}.npz", out / f"{name}.safetensors"
+
+
+@torch.no_grad()
+def _bound(cohort: Cohort, held_out: Data) -> list[list[float]] | None:
+    """The KL bound of Gaussian bottlenecks on the held-out episodes, by run and step; none of codes."""
+    if cohort.plan.carrier.memory != "gaussian":
+        return None
+    return kl_profile(Cohort(cohort.plan, held_out, str(cohort.device), dict(cohort.parameters)).trace())
 
 
 def _training_only(cohort: Cohort) -> set[str]:

@@ -75,7 +75,7 @@ def test_a_killed_worker_costs_nothing_but_time_and_the_ledger_is_that_of_the_lo
     setting = Setting(tmp_path / "here", tmp_path / "work")
     run_here(jobs_of(cells_of(studies_named(["toys"]), FEW, quick=True), setting), setting)
     assert rows(tmp_path / "results") == rows(tmp_path / "here")
-    assert len(rows(tmp_path / "here")) == 6
+    assert len(rows(tmp_path / "here")) == 12
 
 
 def test_a_head_that_goes_away_is_one_line(tmp_path: Path):

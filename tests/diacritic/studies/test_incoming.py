@@ -12,6 +12,9 @@ from certify.errors import ModelError
 from diacritic.rollout.stored import groups
 from diacritic.studies.incoming import import_results
 from diacritic.studies.ledger import REQUIRED, read_ledger
+from diacritic.studies.recorded import measure, reported
+from diacritic.studies.recordings import recording
+from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.bundle import Bundles
 from diacritic.training.folder import EXCHANGE, read_result, train_folder
 
@@ -49,6 +52,7 @@ def test_rows_runs_and_going_on(home: Path, tmp_path: Path):
         )
         assert row["same_codes"] == 1.0
         assert row["hybrid"] is None  # there is a display
+        assert "kl_bits" not in row  # a code has a rate
         assert row["N"] == 24
         assert (row["episodes"], row["paper"]) == (2, [1, 2])
         assert 0 <= row["success"] <= 1
@@ -91,14 +95,28 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
             assert arrays["codes"].shape == (27, 16)
 
 
+def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path):
+    (order,), _ = exported([replace(PLAIN, learner="gaussian", preset="textbook")], tmp_path / "x", home / "demos")
+    train_folder(tmp_path / "x", tmp_path / "back")
+    result = read_result(order, tmp_path / "back")
+    assert result is not None
+    profiles = result.notes["kl_profile"]
+    assert [len(profile) for profile in profiles] == [27, 27]
+    import_results(tmp_path / "back", tmp_path / "results", tmp_path / "runs", home / "demos", 0, 1, lambda line: None)
+    rows = read_ledger(tmp_path / "results" / "tiny.jsonl")
+    steps = reported(make_task("two-cues", gap=1, first_gap=1), rows[0]["required_profile"])
+    assert len(steps["gap1"]) > 1
+    for row, profile in zip(rows, profiles, strict=True):
+        assert row["kl_bits"].keys() == row["rate"].keys()
+        assert row["kl_bits"]["gap1"] == pytest.approx(np.mean([profile[t] for t in steps["gap1"]]), rel=1e-5)
+        assert row["kl_bits"]["gap1"] > 0
+
+
 def test_results_of_another_recording_are_refused(home: Path, tmp_path: Path):
     orders, _ = exported([PLAIN], tmp_path / "x", home / "demos")
     train_folder(tmp_path / "x", tmp_path / "back")
     result = read_result(orders[0], tmp_path / "back")
     assert result is not None
-    from diacritic.studies.recorded import measure
-    from diacritic.studies.recordings import recording
-
     fresh = recording(PLAIN, home / "demos", fresh=True)
     with pytest.raises(ModelError, match="not the recording that these runs learned from"):
         measure(result, fresh, fresh, 0)

@@ -15,6 +15,7 @@ from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.symbolic import judgements, plan_of, run, start
 from diacritic.studies.tasks import model_of, requirement_of, task
+from diacritic.training.bound import kl_profile
 from diacritic.training.together import train_together
 
 TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, Paper("toys", (3, 4)), seeds=2)
@@ -48,6 +49,22 @@ def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
     assert row["success"] == 0.5
     assert not row["sufficient"]
     assert row["rate"]["corridor"] == pytest.approx(1.0)
+
+
+def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
+    """Two untrained runs: the row's mean over a window is that of the profile over its steps."""
+    cell = replace(TINY, learner="gaussian", preset="textbook")
+    cohort = start(cell, "cpu")
+    profiles = kl_profile(cohort.trace())
+    assert profiles is not None
+    for profile, (judge, *given) in zip(profiles, judgements(cell, cohort), strict=True):
+        row = judge(*given)
+        assert row["kl_bits"].keys() == row["rate"].keys()
+        assert row["kl_bits"]["first gap"] == pytest.approx(np.mean(profile[2:5]), abs=1e-6)
+        assert row["kl_bits"]["second gap"] == pytest.approx(np.mean(profile[5:]), abs=1e-6)
+        assert row["kl_bits"]["first gap"] > 0
+    machine, *_ = judgements(TINY, start(TINY, "cpu"))
+    assert "kl_bits" not in machine[0](*machine[1:])
 
 
 def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):

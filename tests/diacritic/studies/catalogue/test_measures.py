@@ -17,8 +17,6 @@ from diacritic.studies.catalogue import (
     settings,
     weighing,
 )
-from diacritic.studies.catalogue import statistics as distances
-from diacritic.studies.cell import Cell
 from diacritic.studies.reference import block
 from diacritic.studies.results import Results
 from diacritic.studies.verdicts import Count, Range
@@ -88,26 +86,6 @@ def test_held_out_seeds_are_the_last_eight():
     rows = [run_of(cell, seed, sufficient=seed in (0, 1, 9)) for seed in cell.run_seeds]
     assert pixels.held_out("event-agnostic")(Results({"x": rows})) == Count(1, 8)
     assert pixels.held_out("event-agnostic")(Results({"x": rows[:-1]})) is None
-
-
-def test_the_odds_of_keeping_a_class_fall_with_its_distance():
-    def kept(cell: Cell, seed: int, steps: int) -> dict[str, float]:
-        return {"S_Gamma": 1.0, "S_G": 1.0 if steps < 12 + 2 * seed else 0.1}
-
-    rows = []
-    for cell in distances.CELLS:
-        given = dict(cell.task.parameters)
-        near = given.get("first_gap", 2) + 1
-        for seed in cell.run_seeds:
-            scores = {"grasp": kept(cell, seed, near), "place": kept(cell, seed, near + 10 + given["gap"])}
-            rows.append(run_of(cell, seed, scores=scores))
-    slope = figure(distances.FIGURES, "two cues: log-odds").ours(Results({"x": rows}), "statistics")
-    assert isinstance(slope, Range)
-    assert slope.low < -0.05
-    assert figure(distances.FIGURES, "two cues: log-odds").ours(Results({"x": rows[1:]}), "statistics") is None
-    below = figure(distances.FIGURES, "pairwise").ours(Results({"x": rows}), "statistics")
-    assert isinstance(below, Count)
-    assert below.of == len(distances.CELLS) * (len(distances.CELLS) - 1) // 2
 
 
 def test_a_step_takes_time_and_the_student_is_small(monkeypatch: pytest.MonkeyPatch):
