@@ -95,3 +95,14 @@ def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Pat
     main(tmp_path, page)
     assert f"]({PICTURE.as_posix()})" in page.read_text(encoding="utf-8")
     assert CELLS[0].name in (tmp_path / PICTURE).read_text(encoding="utf-8")
+
+
+def test_over_a_thousand_steps_those_who_fail_have_forgotten_nothing() -> None:
+    """As the page says: they tell too few classes apart, and what they tell they keep."""
+    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if "bits=3 delay=1000" in row["cell"]]
+    failed = [row for row in rows if row["learner"] == "plain" and not row["sufficient"]]
+    assert failed
+    for row in failed:
+        (kept,) = set(row["rate"].values())
+        assert kept < row["requirement"]["delay"] - 0.1
+        assert not row["diverged"]
