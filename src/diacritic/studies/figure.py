@@ -34,8 +34,6 @@ class Figure:
     within: float = 0.0
     """Largest difference that still agrees."""
     better: Better = None
-    lacks: str = ""
-    """What would be needed, where neither is there."""
 
     def ours(self, results: Results, study: str) -> Value | None:
         """Our figure, or nothing where it has not been found yet."""

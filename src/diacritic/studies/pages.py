@@ -91,8 +91,6 @@ def _figure_table(figures: Iterable[FigureLine]) -> list[str]:
     table = ["| figure | ours | paper | verdict |", "|---|---|---|---|"]
     for line in figures:
         ours = _value(line.ours) if line.ours is not None else "not run"
-        if line.ours is None and line.figure.lacks:
-            ours += f" (needs {line.figure.lacks})"
         table.append(f"| {line.figure.name} | {ours} | {_value(line.figure.paper)} | {line.verdict} |")
     return table
 

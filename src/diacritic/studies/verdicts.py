@@ -6,7 +6,7 @@ of our seeds, a number against a tolerance that its figure declares.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, nan, sqrt
 from statistics import mean, stdev
 from typing import Literal, NamedTuple
 
@@ -45,7 +45,13 @@ class Range:
     high: float
 
     def __str__(self) -> str:
+        if isnan(self.low):
+            return "no estimate"
         return f"{self.low:.4g}" if self.low == self.high else f"{self.low:.4g}–{self.high:.4g}"
+
+
+NO_ESTIMATE = Range(nan, nan)
+"""All runs are there, and yet the number does not exist, a slope of what always fails say; it agrees with none."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def test_a_measured_value_is_found_again(found: Value, tmp_path: Path):
 
 
 def test_what_cannot_be_measured_leaves_no_file(tmp_path: Path):
-    figures = [Figure("a", "ksweep", value(1), measured=lambda: None), Figure("b", "ksweep", value(1), lacks="time")]
+    figures = [Figure("a", "ksweep", value(1), measured=lambda: None), Figure("b", "ksweep", value(1))]
     assert measure("s", figures, tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 

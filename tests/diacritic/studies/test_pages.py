@@ -7,7 +7,7 @@ from diacritic.studies.compare import Comparison, FigureLine, compare
 from diacritic.studies.figure import Figure
 from diacritic.studies.pages import page
 from diacritic.studies.tasks import task
-from diacritic.studies.verdicts import value
+from diacritic.studies.verdicts import NO_ESTIMATE, value
 
 PAPER = Paper("ksweep", (4, 8), 0.5, (("gap1", 2.5),))
 CELL = Cell("s", task("gap"), "plain", "carousel", "full", 0.03, 6000, PAPER, seeds=2)
@@ -34,8 +34,9 @@ def test_what_did_not_run_says_so():
     assert "None has run." in text
 
 
-def test_figures_say_what_they_lack():
-    asked = Figure("how many", "ksweep", value([1, 2]), lacks="a better probe")
-    text = page(Comparison(STUDY, (), (FigureLine(asked, None, "not run"), FigureLine(asked, value([1, 2]), "agrees"))))
-    assert "| how many | not run (needs a better probe) | 1, 2 | not run |" in text
+def test_figures_say_whether_they_were_found():
+    asked, found = Figure("how many", "ksweep", value([1, 2])), (None, NO_ESTIMATE, value([1, 2]))
+    text = page(Comparison(STUDY, (), tuple(FigureLine(asked, ours, asked.verdict(ours)) for ours in found)))
+    assert "| how many | not run | 1, 2 | not run |" in text
+    assert "| how many | no estimate | 1, 2 | differs |" in text
     assert "| how many | 1, 2 | 1, 2 | agrees |" in text

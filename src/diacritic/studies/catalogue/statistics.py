@@ -16,7 +16,7 @@ from diacritic.studies.ledger import Row
 from diacritic.studies.reference import block, figure
 from diacritic.studies.results import Derived, Results, gathered, tally
 from diacritic.studies.tasks import task
-from diacritic.studies.verdicts import LEVEL, Count, Profile, Range, Value, value
+from diacritic.studies.verdicts import LEVEL, NO_ESTIMATE, Count, Profile, Range, Value, value
 
 NAME, _SWEEP, _DISTANCE = "statistics", "stats.distance_sweeps", "stats.distance"
 _KEYS = {"plain": "plain_place", "plain+bfs": "plain_bfs_place", "scaffold+bfs": "scaffold_RF_place"}
@@ -156,11 +156,13 @@ def redrawn(found: Coefficient) -> Value | None:
 def regression(
     rows: Rows, factors: Factors, name: str, tell: Told = point, by: Unit = "run", replicates: int = 0
 ) -> Derived:
-    """What a regression tells of one factor; nothing while runs are missing or where it has no estimate."""
+    """What a regression tells of one factor; nothing while runs are missing."""
 
     def derive(results: Results) -> Value | None:
-        found = estimate(rows(results), factors, name, by, replicates)
-        return None if found is None else tell(found)
+        seen = rows(results)
+        found = estimate(seen, factors, name, by, replicates)
+        told = None if found is None else tell(found)
+        return NO_ESTIMATE if seen and told is None else told
 
     return derive
 
@@ -181,7 +183,9 @@ def _falling(results: Results) -> Value | None:
     own = [[row for row in rows if row.cell.learner == learner] for learner in _KEYS]
     slopes = [estimate(mine, distance_alone, "distance") for mine in own]
     known = [slope.value for slope in slopes if slope is not None]
-    return value(sum(slope < 0 for slope in known)) if len(known) == len(slopes) else None
+    if len(known) < len(slopes):
+        return NO_ESTIMATE if rows else None
+    return value(sum(slope < 0 for slope in known))
 
 
 def _corridor(learner: str) -> Rows:

@@ -10,7 +10,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.figure import Figure
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from diacritic.studies.verdicts import Range, Value
+from diacritic.studies.verdicts import NO_ESTIMATE, Range, Value
 
 TRUE = {"refinement": 0.0, "curriculum": -2.0, "bfs": 1.5}
 
@@ -67,10 +67,10 @@ def test_coefficients_are_found_again_with_their_p():
 
 def test_an_intervention_that_always_fails_has_no_coefficient():
     rows = runs(lambda cell: -300.0 if cell.after else does(cell))
-    assert ours("curriculum: log-odds in the pooled regression", rows) is None
-    assert ours("curriculum: p in the pooled regression", rows) is None
+    assert ours("curriculum: log-odds in the pooled regression", rows) == NO_ESTIMATE
+    assert ours("curriculum: p in the pooled regression", rows) == NO_ESTIMATE
     assert number("bfs: log-odds in the pooled regression", rows) > 0
-    assert ours("bfs: p in the pooled regression", runs(lambda cell: 300.0)) is None
+    assert ours("bfs: p in the pooled regression", runs(lambda cell: 300.0)) == NO_ESTIMATE
 
 
 def test_refinement_is_held_against_plain_runs_gap_by_gap():

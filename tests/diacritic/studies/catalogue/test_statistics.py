@@ -11,7 +11,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.figure import Figure
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from diacritic.studies.verdicts import Count, Range
+from diacritic.studies.verdicts import NO_ESTIMATE, Count, Range
 
 SLOPE = -0.15
 
@@ -64,14 +64,14 @@ def test_every_interval_holds_the_slope_and_no_two_are_alike():
 def test_runs_that_are_all_alike_have_no_slope(level: float):
     rows = runs_of(distances.POOL, lambda cell, distance: level / distance)
     for name in (SAID, *INTERVALS, "two cues: learners whose own slope is negative"):
-        assert ours(name, rows) is None, name
+        assert ours(name, rows) == NO_ESTIMATE, name
 
 
 def test_a_distance_that_separates_has_no_slope():
     rows = runs_of(distances.POOL, lambda cell, distance: 15.0 * (20 - distance))
     assert {_kept["S_G"] for row in rows for _kept in row["scores"].values()} == {1.0, 0.1}
     for name in (SAID, *INTERVALS):
-        assert ours(name, rows) is None, name
+        assert ours(name, rows) == NO_ESTIMATE, name
 
 
 def test_own_slopes_are_counted_by_their_sign():
@@ -84,7 +84,7 @@ def test_own_slopes_are_counted_by_their_sign():
     name = "two cues: learners whose own slope is negative"
     assert ours(name, FALLING) == Range(3, 3)
     assert ours(name, runs_of(distances.POOL, rising)) == Range(2, 2)
-    assert ours(name, runs_of(distances.POOL, sure)) is None
+    assert ours(name, runs_of(distances.POOL, sure)) == NO_ESTIMATE
     assert asked(name).verdict(Range(2, 2)) == "differs"
 
 
@@ -121,7 +121,7 @@ def test_the_corridor_is_told_by_its_second_class():
 
 def test_a_scaffold_that_always_keeps_its_class_has_no_slope():
     name = "corridor, scaffold: log-odds per step of distance"
-    assert ours(name, corridor("scaffold", lambda far, seed: True)) is None
+    assert ours(name, corridor("scaffold", lambda far, seed: True)) == NO_ESTIMATE
     flat = ours(name, corridor("scaffold", lambda far, seed: seed > 0))
     assert flat is not None
     assert flat.low == pytest.approx(0, abs=1e-6)
