@@ -4,7 +4,7 @@ Steps that share all three may still be taught different actions, and then their
 part of what makes a row distinct.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -108,6 +108,9 @@ def trace(
     weight = row_weights(token, episode_weight, code.shape[1])
     whole = weight.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, token.flatten(1)).view(token.shape)
     share = (episode_weight / data.horizon).unsqueeze(1) / whole
+    rows = Rows(data.horizon, data.episodes, met[1], token)
+    if chosen is not None:  # sizes differ from update to update, and so may those of distinct readings
+        rows = replace(rows, taught=tables.taught, rest=tables.rest)
     path, running = Path.apply(residual, Track(token, share, architecture.persistent, factor, through))
     return Trace(
         parameters,
@@ -119,7 +122,7 @@ def trace(
         code,
         weight,
         episode_weight,
-        Rows(data.horizon, data.episodes, met[1], token, None, tables.taught, tables.rest),
+        rows,
         running,
     )
 

@@ -90,7 +90,9 @@ def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:
     nothing = torch.zeros(1, 6, dtype=torch.long), torch.ones(1, 6, dtype=torch.float64)
     assert distinct(trace, *nothing) is None
     symbolic = _trace(symbols(3, 2), 1, 1)
-    assert distinct(replace(symbolic, running=None), *nothing) is None
+    assert distinct(symbolic, *nothing) is not None
+    fixed = replace(symbolic.rows, taught=None, rest=None)  # as on CUDA, where sizes may not change
+    assert distinct(replace(symbolic, rows=fixed), *nothing) is None
 
 
 def test_what_follows_a_step_is_numbered_by_all_that_comes() -> None:

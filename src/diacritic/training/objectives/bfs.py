@@ -44,15 +44,17 @@ class FutureSufficiency:
             code = look_up(trace.step_embedding.flatten(1, 2), place)
         else:
             start, episode, share, code = found.pick(start), found.pick(episode), found.weight, found.embedding
-        start, order = start.sort(1)  # those that have the longest way come first
-        episode, share, code = episode.gather(1, order), share.gather(1, order), look_up(code, order)
+        fixed = start.is_cuda  # a program that is recorded once has one size
+        if not fixed:
+            start, order = start.sort(1)  # those that have the longest way come first
+            episode, share, code = episode.gather(1, order), share.gather(1, order), look_up(code, order)
         hidden = torch.tanh(linear(parameters, "bfs.start", code))
         total = torch.zeros_like(trace.weight[:, 0])
         left = (T - start).to(trace.weight.dtype)
         inputs = _Inputs.of(trace, data)
         for j in range(T):
             inside = start + j < T
-            if not start.is_cuda:  # a program that is recorded once has one size
+            if not fixed:
                 going = int(inside.sum(1).max())
                 start, episode, share, left, inside, hidden = (
                     values[:, :going] for values in (start, episode, share, left, inside, hidden)
