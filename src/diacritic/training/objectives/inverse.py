@@ -44,6 +44,8 @@ class Inverse:
     @staticmethod
     def _seldom(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
         """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
+        if trace.rows.taught is None:
+            return None
         T, N = data.target.shape[:2]
         time = torch.arange(T, device=offset.device).view(1, -1, 1)
         place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
