@@ -110,7 +110,7 @@ class Show:
             _show_cells(self.selection.cells(self.names))
         figures = [figure for study in studies for figure in FIGURES[study.name]]
         for figure in figures:
-            said = "measured" if figure.measured else "derived from runs" if figure.derived else f"needs {figure.lacks}"
+            said = "measured" if figure.measured else "derived from runs"
             print(f"  {figure.name}: {said}")
         print(f"{len(figures)} figures")
         return 0
