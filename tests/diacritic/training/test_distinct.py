@@ -1,9 +1,10 @@
 """Distinct readings against the reading of every step."""
 
 from dataclasses import replace
+from typing import Literal
 
 import torch
-from carrier_twin import TINY, lively, symbols, vectors
+from carrier_twin import TINY, lively, scene, symbols, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -14,6 +15,7 @@ from diacritic.carrier.quantise import look_up
 from diacritic.training import reference, tables
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
+from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.trace import Trace
 
 HEAD = reader("told", TINY.width, TINY.code_size, TINY.width, 2, hidden=2)
@@ -105,3 +107,21 @@ def test_what_follows_a_step_is_numbered_by_all_that_comes() -> None:
     for i, one in enumerate(flat):
         for j, other in enumerate(flat):
             assert (numbers[i] == numbers[j]) == (one == other)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), offsets=st.sampled_from(["one", "all"]))
+def test_later_actions_that_differ_are_taught_apart(seed: int, offsets: Literal["one", "all"]) -> None:
+    """Many episodes share few rows, and go on unlike."""
+    term, data = FutureBehaviour("recorded", offsets=offsets), symbols(5, 12, seed, 1, 2)
+    parameters = lively({**cell.weights(data.shape, TINY), **term.weights(data.shape, TINY)}, [seed, seed + 1])
+    parameters = {name: value.requires_grad_() for name, value in parameters.items()}
+    trace = tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(2, -1))
+    every = replace(trace, rows=replace(trace.rows, taught=None))
+    clock = scene([term], data).clock
+    mine, theirs = (term.loss(one, data, clock) for one in (trace, every))
+    torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
+    inputs = [value for name, value in parameters.items() if name.startswith(("future", "residual"))]
+    grads = [torch.autograd.grad(x.sum(), inputs, retain_graph=True, materialize_grads=True) for x in (mine, theirs)]
+    for one, other in zip(*grads, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
