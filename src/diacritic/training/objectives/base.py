@@ -52,3 +52,10 @@ def discrepancy(prediction: Tensor, target: Tensor, symbolic: bool) -> Tensor:
     if symbolic:
         return -(target * torch.log_softmax(prediction, -1)).sum(-1)
     return (prediction - target).square().mean(-1)
+
+
+def later_rows(data: Data, offset: Tensor, episode: Tensor | None = None) -> Tensor:
+    """The step t + j of an episode as the row (t + j)·N + n of the data, [S, T, N]; beyond the end its last step."""
+    time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
+    every = torch.arange(data.episodes, device=offset.device).view(1, 1, -1)
+    return (time + offset).clamp(max=data.horizon - 1) * data.episodes + (every if episode is None else episode)

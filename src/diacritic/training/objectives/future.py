@@ -12,7 +12,7 @@ from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
-from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.objectives.base import discrepancy, later_rows, need
 from diacritic.training.trace import Trace
 
 
@@ -73,7 +73,7 @@ class FutureBehaviour:
         if self.target != "recorded" or trace.rows.taught is None:
             return None
         inside = self._inside(data, offset, trace)
-        later = _later(data, offset)
+        later = later_rows(data, offset)
         taught = trace.rows.taught.flatten()[later]
         key = torch.where(inside > 0, offset * (int(taught.max()) + 1) + taught, 0).flatten(1)
         found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
@@ -89,15 +89,8 @@ def later_actions(trace: Trace, data: Data, offset: Tensor, target: str) -> Tens
     """ã_{t,j} for every step and episode, [S, T, N, A]; beyond the end the value is arbitrary and masked."""
     episode = trace.own(torch.arange(data.episodes, device=offset.device).view(1, 1, -1))
     if target == "recorded":
-        return data.target.flatten(0, 1)[_later(data, offset, episode)]
+        return data.target.flatten(0, 1)[later_rows(data, offset, episode)]
     forecast = need(data.forecast, "forecast", "future behaviour")
-    place = _later(data, torch.zeros_like(offset), episode)
+    place = later_rows(data, torch.zeros_like(offset), episode)
     run = torch.arange(len(offset), device=offset.device).view(-1, 1, 1) % len(forecast)
     return forecast.flatten(1, 2)[run, place, offset - 1]
-
-
-def _later(data: Data, offset: Tensor, episode: Tensor | None = None) -> Tensor:
-    """The step t + j of an episode as the row (t + j)·N + n of the data, [S, T, N]; beyond the end its last step."""
-    time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
-    every = torch.arange(data.episodes, device=offset.device).view(1, 1, -1)
-    return (time + offset).clamp(max=data.horizon - 1) * data.episodes + (every if episode is None else episode)

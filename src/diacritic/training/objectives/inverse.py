@@ -11,7 +11,7 @@ from diacritic.carrier.shape import Architecture, Shape
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
-from diacritic.training.objectives.base import discrepancy
+from diacritic.training.objectives.base import discrepancy, later_rows
 from diacritic.training.trace import Trace
 
 
@@ -46,10 +46,7 @@ class Inverse:
         """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
         if trace.rows.taught is None:
             return None
-        T, N = data.target.shape[:2]
-        time = torch.arange(T, device=offset.device).view(1, -1, 1)
-        place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
-        shown = data.observation_index.flatten()[place]
+        shown = data.observation_index.flatten()[later_rows(data, offset)]
         key = torch.where(inside > 0, shown + 1, 0).flatten(1)
         found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
         if found is None:
