@@ -2,10 +2,12 @@
 
 `python benchmarks/studies.py` trains one cohort of the table (two cues, gap 6, the default learner) for a few updates
 on the CPU, measures it, plays it, and prints the split. `--results FOLDER` reads the split of what was really trained
-from the ledger: training on its device, forecasters, and closed loop where they were imported.
+from the ledger: training on its device, forecasters, and closed loop where they were imported. Trainings of the table
+shared their device with one another; what one costs that has it to itself is told by `benchmarks/training.py --cuda`.
 """
 
 import argparse
+import json
 import sys
 import time
 from dataclasses import replace
@@ -70,6 +72,16 @@ def recorded(results: Path) -> None:
             if known:
                 goal = f"   goal {GOAL:g}" if part == "training" else ""
                 print(f"  {part:12} mean {mean(known):7.2f}   most {max(known):7.2f}{goal}")
+    alone(results / "benchmarks" / "training-cuda.json")
+
+
+def alone(kept: Path) -> None:
+    """The default learner at gap 20, the longest task of the table, when nothing else uses the device."""
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    each = ", ".join(f"{found[f'carousel_{runs}']['s_per_run']:.2f} in a cohort of {runs}" for runs in (8, 32))
+    print(f"alone on {found['device']}, the default learner at gap 20, seconds a run:")
+    print(f"  training     {each}   goal {GOAL:g}")
+    print(f"  forecasters  {found['forecaster_8_s_per_run']:.2f}")
 
 
 def main() -> None:

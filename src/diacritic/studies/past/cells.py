@@ -21,8 +21,10 @@ SYMBOLIC = (("plain", "carousel"), ("plain", "textbook"), ("event-agnostic-recor
 FORGETTING = "plain+forgetting"
 FORGETFUL = (
     *((task("two-cues", gap=gap), 16) for gap in (6, 10, 20, 60)),
-    *((task("full-reveal", modes=modes), 16) for modes in (16, 32)),
+    *((task("full-reveal", modes=modes), 16) for modes in (16, 32, 128, 512)),
+    *((task("two-cues", classes=4, gap=6), codes) for codes in (16, 64)),
     (task("readout-3", modes=32), 16),
+    *((task("weighing", gap=gap), 16) for gap in (6, 20)),
 )
 """Recorded tasks on which plain runs forget afterwards; that was set up on the first one."""
 

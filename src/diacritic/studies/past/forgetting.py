@@ -48,11 +48,23 @@ HELD_OUT: dict[str, Callable[[], Place]] = {
     "cue-corridor R=4 L=20": _zoo("cue-corridor", 0.01, R=4, L=20),
     "signpost-corridor M=16": _zoo("signpost-corridor", 0.01, M=16, hall1=3, hall2=6),
 }
-
-
 AFTERWARDS = {name: make for name, make in HELD_OUT.items() if name.startswith("signpost")}
 """Where the expert chooses at random: a greedy choice among equals counted as behaviour in the held-out run."""
-KINDS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "afterwards": AFTERWARDS}
+FAR: dict[str, Callable[[], Place]] = {
+    **{
+        f"memory-chain bits={b} delay={delay}": _zoo("memory-chain", bits=b, delay=delay)
+        for delay in (100, 1000)
+        for b in (1, 2, 3)
+    },
+    "passive-t-maze L=100": _zoo("passive-t-maze", L=100),
+    "cue-corridor R=4 L=80": _zoo("cue-corridor", 0.01, R=4, L=80),
+    **{
+        f"signpost-corridor M=16 hall2={hall}": _zoo("signpost-corridor", 0.01, M=16, hall1=3, hall2=hall)
+        for hall in (10, 15, 20)
+    },
+}
+"""The long ones, with all settings as they were after that; forgetting had not been tried on any of them."""
+KINDS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "afterwards": AFTERWARDS, "far": FAR}
 
 
 def run_place(

@@ -17,7 +17,7 @@ from diacritic.studies.past.cells import kind as known_before
 from diacritic.studies.past.reach import first_rows, reach, summary, surplus
 from diacritic.studies.results import Results
 
-KINDS = ("development", "held-out", "afterwards")
+KINDS = ("development", "held-out", "afterwards", "far")
 
 
 def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
