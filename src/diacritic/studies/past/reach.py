@@ -8,7 +8,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.past.barrier_cells import LEARNER as FOLLOWED
 from diacritic.studies.past.barrier_page import counted, table
-from diacritic.studies.past.cells import CELLS, kind
+from diacritic.studies.past.cells import CELLS, FORGETTING, kind
 from diacritic.studies.results import Results
 
 GOAL, MOST_SURPLUS = 7, 0.05  # sufficient seeds of eight, and bits in every window
@@ -113,15 +113,22 @@ def _shared(results: Results) -> set[Timed]:
 
 
 def summary(results: Results, cells: Sequence[Cell] = CELLS) -> str:
-    """How many cells of plain imitation with the frozen preset reach the goal."""
-    plain = [cell for cell in cells if (cell.learner, cell.preset) == ("plain", "carousel")]
-    whole = [rows for rows in map(results.complete, plain) if rows]
+    """How many cells with the frozen preset reach the goal, by plain imitation and once it has forgotten."""
+    told = {"plain": "Plain imitation with the preset `carousel`", FORGETTING: "Plain imitation that then forgets"}
+    return " ".join(
+        _goal(results, [c for c in cells if (c.learner, c.preset) == (learner, "carousel")], who)
+        for learner, who in told.items()
+    )
+
+
+def _goal(results: Results, cells: Sequence[Cell], who: str) -> str:
+    whole = [rows for rows in map(results.complete, cells) if rows]
     passed = [rows for rows in whole if sum(row["sufficient"] for row in rows) >= GOAL]
     exact = [
         rows for rows in passed if all(bits is not None and bits <= MOST_SURPLUS for bits in surplus(rows).values())
     ]
     return (
-        f"Plain imitation with the preset `carousel`: {len(whole)} of {len(plain)} cells have run with all seeds. "
+        f"{who}: {len(whole)} of {len(cells)} cells have run with all seeds. "
         f"At least {GOAL} of 8 seeds are sufficient in {len(passed)} of these, and in {len(exact)} every window is "
         f"within {MOST_SURPLUS} bit besides."
     )

@@ -77,3 +77,16 @@ def test_the_page_is_that_of_the_committed_ledgers(tmp_path: Path) -> None:
     drawn = {path.name for path in (tmp_path / "images" / "past").iterdir()}
     assert drawn == {f"barrier-{name}.svg" for name in COMMITTED}
     assert (tmp_path / "past_barrier.md").read_text(encoding="utf-8") == page
+
+
+def test_the_basin_is_as_wide_as_the_page_says() -> None:
+    passed: dict[tuple[float, float], int] = {}
+    for row in COMMITTED["basin"]:
+        point = row["code_scale"], row["residual_scale"]
+        passed[point] = passed.get(point, 0) + row["sufficient"]
+    widest = max(code for code, _ in passed)
+    assert all(count >= 7 for (code, _), count in passed.items() if code < widest)
+    assert min(count for (code, _), count in passed.items() if code == widest) < 7
+    restless = [row for row in COMMITTED["basin"] if row["persisting"] < 0.3]
+    assert restless
+    assert sum(row["sufficient"] for row in restless) >= 0.875 * len(restless)

@@ -106,3 +106,13 @@ def test_over_a_thousand_steps_those_who_fail_have_forgotten_nothing() -> None:
         (kept,) = set(row["rate"].values())
         assert kept < row["requirement"]["delay"] - 0.1
         assert not row["diverged"]
+
+
+def test_with_as_many_codes_as_classes_those_who_fail_lack_a_code() -> None:
+    """As the page says of readout-3 with eight codes: two classes share one, which costs a quarter of a bit."""
+    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if row["cell"].endswith("N=448 K=8")]
+    failed = [row for row in rows if (row["learner"], row["preset"], row["sufficient"]) == ("plain", "carousel", False)]
+    assert failed
+    for row in failed:
+        assert max(row["requirement"][gap] - row["rate"][gap] for gap in ("gap1", "gap2")) > 0.2
+        assert not row["diverged"]
