@@ -1,6 +1,7 @@
 """Finite toys, and the stochastic expert: six thousand steps, K = 16, β = 0.03 unless it is what varies."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from diacritic.studies.catalogue._declare import PRESETS, RECORDED, counted, found, mean_of, range_of, reported
@@ -68,11 +69,21 @@ def _forgetting(preset: str) -> Iterator[Cell]:
         yield Cell(NAME, toy, "plain", preset, "full", beta, STEPS, demonstrations=48, seeds=4)
 
 
-def _controls() -> Iterator[Cell]:
+def _pressure(preset: str) -> Iterator[Cell]:
     rates = {"first gap": "gap1_bits", "second gap": "gap2_bits"}
     for beta in (0.01, 0.1):
         paper = found("toys.gap_rate_pressure", rates, beta=beta)
-        yield _gap("plain", "carousel", paper, beta=beta, demonstrations=512)
+        yield _gap("plain", preset, paper, beta=beta, demonstrations=512)
+
+
+def _event_agnostic() -> Iterator[Cell]:
+    """Beside plain imitation on all toys but the gap toy of the discovery aids, which has such cells already."""
+    for cell in (*_enumeration("carousel"), *_stochastic("carousel"), *_pressure("carousel")):
+        if cell.learner == "plain":
+            yield replace(cell, learner=RECORDED, paper=None)
+
+
+def _controls() -> Iterator[Cell]:
     yield _gap("non-persistent", "carousel", found("toys.ablation", variant="non-persistent"))
     yield _gap("unconditional", "carousel", found("toys.ablation", variant="unconditional prior"))
     bypass = reported("toys.ablation", row("toys.ablation", variant="gru-bypass"), key="succeeded")
@@ -88,14 +99,17 @@ def _cells() -> Iterator[Cell]:
         yield from _aids(preset)
         yield from _stochastic(preset)
         yield from _forgetting(preset)
+        yield from _pressure(preset)
+    yield from _event_agnostic()
     yield from _controls()
 
 
 CELLS = tuple(_cells())
 
 
-_EXACT = [cell for cell in CELLS if cell.task == task("reveal") and cell.beta in (0.0, 0.1)]
-_STOCHASTIC = [cell for cell in CELLS if cell.task.name == "stochastic-expert"]
+_OWN = [cell for cell in CELLS if cell.learner != RECORDED]
+_EXACT = [cell for cell in _OWN if cell.task == task("reveal") and cell.beta in (0.0, 0.1)]
+_STOCHASTIC = [cell for cell in _OWN if cell.task.name == "stochastic-expert"]
 _CONTINUOUS = row("toys.ablation", variant="continuous")
 _GAUSSIAN = [cell for cell in CELLS if cell.learner == "gaussian" and cell.beta == _CONTINUOUS["only_beta"]]
 _NOTHING = 1e-3  # bits, beyond the rounding of ledgers; one of three states apart is two thirds of a bit

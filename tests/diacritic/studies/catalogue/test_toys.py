@@ -14,7 +14,7 @@ from diacritic.studies.tasks import model_of
 from diacritic.studies.verdicts import Count, Profile, Range
 
 FORGETTING = [cell for cell in toys.CELLS if cell.task.name == "reveal" and cell.demonstrations]
-STOCHASTIC = [cell for cell in toys.CELLS if cell.task.name == "stochastic-expert"]
+STOCHASTIC = [cell for cell in toys.CELLS if (cell.task.name, cell.learner) == ("stochastic-expert", "plain")]
 SHARED, THREE = (
     next(figure for figure in toys.FIGURES if figure.name.startswith(f"stochastic expert: runs {rest}"))
     for rest in ("in which", "that use three")
