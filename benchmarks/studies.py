@@ -72,7 +72,9 @@ def recorded(results: Path) -> None:
             if known:
                 goal = f"   goal {GOAL:g}" if part == "training" else ""
                 print(f"  {part:12} mean {mean(known):7.2f}   most {max(known):7.2f}{goal}")
-    alone(results / "benchmarks" / "training-cuda.json")
+    kept = results / "benchmarks" / "training-cuda.json"
+    if kept.exists():
+        alone(kept)
 
 
 def alone(kept: Path) -> None:
