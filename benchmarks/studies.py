@@ -3,7 +3,9 @@
 `python benchmarks/studies.py` trains one cohort of the table (two cues, gap 6, the default learner) for a few updates
 on the CPU, measures it, plays it, and prints the split. `--results FOLDER` reads the split of what was really trained
 from the ledger: training on its device, forecasters, and closed loop where they were imported. Trainings of the table
-shared their device with one another; what one costs that has it to itself is told by `benchmarks/training.py --cuda`.
+shared their device with one another. What each costs that has it to itself is timed by `--exchange FOLDER --device
+cuda`, where FOLDER is what `diacritic study export learning-targets` wrote: some updates of every cohort of the table,
+extrapolated to all of them, with the first ones and what they compile in full.
 """
 
 import argparse
@@ -15,24 +17,36 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
 
 # certify.py beside this file has the package's name, so this folder must not be searched
 sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
-from diacritic.rollout.franka import EPISODES  # noqa: E402
-from diacritic.studies.choose import cells_of, studies_named  # noqa: E402
-from diacritic.studies.exchange import export, pack  # noqa: E402
-from diacritic.studies.incoming import import_results  # noqa: E402
-from diacritic.studies.ledger import read_ledger  # noqa: E402
-from diacritic.studies.recordings import recording  # noqa: E402
-from diacritic.training.folder import read_result, train_folder  # noqa: E402
+from diacritic.training.folder import (  # noqa: E402
+    Training,
+    read_exchange,
+    read_result,
+    train_folder,
+    trainings,
+)
+from diacritic.training.joined import RUNS  # noqa: E402
+from diacritic.training.order import Order  # noqa: E402
 
 STUDY, GOAL = "learning-targets", 3.0  # seconds of training per run that the project aims at on an H200
+FIRST, TIMED, FORECASTER = 110, 1000, 100  # updates: up to past the first restart, timed, and of forecasters
 PARTS = {"training": "seconds", "forecasters": "forecaster_seconds", "closed loop": "rollout_seconds"}
 
 
 def small(updates: int, episodes: int) -> None:
     """A small part of the table, from demonstrations to rows."""
+    from diacritic.studies.choose import cells_of, studies_named  # these need the simulator, the rest does not
+    from diacritic.studies.exchange import export, pack
+    from diacritic.studies.incoming import import_results
+    from diacritic.studies.ledger import read_ledger
+    from diacritic.studies.recordings import recording
+
     wanted = cells_of(studies_named([STUDY]), "gap=6 event-agnostic carousel", seeds=2)
     cells = [replace(cell, steps=updates) for cell in wanted]
     with TemporaryDirectory() as name:
@@ -62,7 +76,9 @@ def small(updates: int, episodes: int) -> None:
 
 
 def recorded(results: Path) -> None:
-    """What the ledger says of the whole table."""
+    """What the ledger says of the whole table, and what every cohort took alone."""
+    from diacritic.studies.ledger import read_ledger
+
     rows = read_ledger(results / f"{STUDY}.jsonl")
     for device in sorted({row["device"] for row in rows}):
         mine = [row for row in rows if row["device"] == device]
@@ -72,27 +88,76 @@ def recorded(results: Path) -> None:
             if known:
                 goal = f"   goal {GOAL:g}" if part == "training" else ""
                 print(f"  {part:12} mean {mean(known):7.2f}   most {max(known):7.2f}{goal}")
-    kept = results / "benchmarks" / "training-cuda.json"
-    if kept.exists():
-        alone(kept)
+    for kept in sorted((results / "benchmarks").glob("studies-*.json")):
+        print(told(json.loads(kept.read_text(encoding="utf-8"))))
 
 
-def alone(kept: Path) -> None:
-    """The default learner at gap 20, the longest task of the table, when nothing else uses the device."""
-    found = json.loads(kept.read_text(encoding="utf-8"))
-    each = ", ".join(f"{found[f'carousel_{runs}']['s_per_run']:.2f} in a cohort of {runs}" for runs in (8, 32))
-    print(f"alone on {found['device']}, the default learner at gap 20, seconds a run:")
-    print(f"  training     {each}   goal {GOAL:g}")
-    print(f"  forecasters  {found['forecaster_8_s_per_run']:.2f}")
+def clocked(training: Training, updates: int) -> float:
+    """Seconds of so many updates, all done."""
+    begun = time.perf_counter()
+    training.cohort.advance(updates)
+    if training.device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - begun
+
+
+def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
+    """Every cohort of an exported table by itself; the file grows with every one."""
+    orders = [Order.from_dict(item) for item in read_exchange(folder)["orders"]]
+    steps = {order.steps for order in orders}
+    assert len(steps) == 1, "the cohorts of the table have as many updates each"
+    whole, name = steps.pop(), torch.cuda.get_device_name() if device == "cuda" else device
+    short = [replace(order, steps=FIRST + timed, forecaster_steps=FORECASTER) for order in orders]
+    cohorts: list[dict[str, Any]] = []
+    found = {"device": name, "torch": torch.__version__, "updates": whole, "timed": timed, "cohorts": cohorts}
+    out.mkdir(parents=True, exist_ok=True)
+    partial = out / f"studies-{device}.part"
+    with TemporaryDirectory() as empty:
+        for training in trainings(folder, short, device, RUNS if device == "cuda" else 0, False, {}, Path(empty)):
+            first, rest = clocked(training, FIRST), clocked(training, timed)
+            order, runs = training.parts[0].order, len(training.cohort.plan.runs)
+            each = (first + rest / timed * (whole - FIRST)) / runs
+            cohorts.append(
+                {
+                    "recordings": [part.order.recording for part in training.parts],
+                    "learner": order.learner,
+                    "preset": order.preset,
+                    "runs": runs,
+                    "first_s": first,
+                    "ms_per_update": 1e3 * rest / timed,
+                    "s_per_run": each,
+                }
+            )
+            print(f"{order.learner}, {order.preset}, {runs} runs: {each:.2f} s a run", flush=True)
+            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            partial.replace(partial.with_suffix(".json"))
+    print(told(found))
+
+
+def told(found: dict[str, Any]) -> str:
+    """Seconds of training per run of a table whose cohorts were timed alone."""
+    cohorts = found["cohorts"]
+    runs = sum(one["runs"] for one in cohorts)
+    average = sum(one["runs"] * one["s_per_run"] for one in cohorts) / runs
+    most = max(cohorts, key=lambda one: one["s_per_run"])
+    return (
+        f"{runs} runs of {found['updates']} updates alone on {found['device']}, seconds a run:\n"
+        f"  training     mean {average:7.2f}   most {most['s_per_run']:7.2f} ({most['learner']})   goal {GOAL:g}"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, help="folder of ledgers, results say")
+    parser.add_argument("--exchange", type=Path, help="an exported table: time every cohort of it alone")
+    parser.add_argument("--device", default="cpu", help="where --exchange trains")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="where --exchange writes its JSON")
     parser.add_argument("--updates", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=EPISODES // 16)
+    parser.add_argument("--episodes", type=int, default=8, help="a sixteenth of the table's")
     given = parser.parse_args()
-    if given.results is not None:
+    if given.exchange is not None:
+        alone(given.exchange, given.device, given.out)
+    elif given.results is not None:
         recorded(given.results)
     else:
         small(given.updates, given.episodes)

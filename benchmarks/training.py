@@ -230,15 +230,20 @@ def kernels(cohort: Cohort) -> Results:
 def speed(data: Data, runs: int, updates: int = 100, **changes: Any) -> Results:
     """Milliseconds per update and seconds per run of 10⁴ updates, for a cohort of one size."""
     forget()
-    began = time.perf_counter()
     cohort = Cohort(replace(plan_of(runs, low=torch.bfloat16), **changes), data, "cuda")
-    cohort.advance(1)
-    wait("cuda")
-    first = time.perf_counter() - began
-    cohort.advance(105)  # past the first restart, which compiles what the later ones use
+    cohort.advance(106)  # past the first restart, which compiles what the later ones use
     seconds = clocked(lambda: cohort.advance(updates), "cuda") / updates
-    row = {"runs": runs, "ms_per_update": 1e3 * seconds, "s_per_run": UPDATES * seconds / runs, "first_update_s": first}
+    row = {"runs": runs, "ms_per_update": 1e3 * seconds, "s_per_run": UPDATES * seconds / runs}
     return {**row, "gib": torch.cuda.max_memory_reserved() / 2**30}
+
+
+def first_update(data: Data) -> float:
+    """Seconds from the data to the first update of 32 runs, with all that has to be compiled for it."""
+
+    def begin() -> None:
+        Cohort(plan_of(32, low=torch.bfloat16), data, "cuda").advance(1)
+
+    return clocked(begin, "cuda")
 
 
 def profile(data: Data, path: Path) -> str:
@@ -312,6 +317,7 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     """Everything that is claimed for the H200, the dearest claims first."""
     print(torch.cuda.get_device_name())
     data, cue = two_cues()
+    save("first_update_s", lambda: first_update(data))
     save("carousel_32", lambda: speed(data, 32))
     if profiled:
         save("profile", lambda: profile(data, folder / "training-profile.txt"))
@@ -382,7 +388,7 @@ def summary(found: Results) -> str:
         f"full gradient, cohort of 32: {number(found, 'full_gradient_32', 's_per_run'):.2f} s per run (target 5)",
         f"forecaster, 8 together: {number(found, 'forecaster_8_s_per_run'):.2f} s per run (aim 2); full history: "
         f"{number(found, 'full_history_8', 's_per_run'):.2f} s (aim 15)",
-        f"time to first update: {number(found, 'carousel_32', 'first_update_s'):.1f} s (target 30)",
+        f"time to first update: {number(found, 'first_update_s'):.1f} s (target 30)",
         f"first sufficient state: {number(found, done, 'sufficient'):.0f}/32, median "
         f"{number(found, done, 'median_s_per_seed'):.2f} s per seed; codes farther than 1e-5 from the nearest: "
         f"{number(found, done, 'agreement', 'beyond_1e-5'):.0f}",

@@ -38,12 +38,18 @@ class Afterwards:
     """Least share of episodes in which it decided as the expert did, before."""
     same: list[float]
     """Least share of episodes in which the taught run decides as it did before."""
+    landed: list[float]
+    """Share of steps at which the taught recurrence reaches its new code."""
+    loss: list[tuple[float, float]]
+    """The imitation loss before, and of the taught run."""
 
     @property
     def notes(self) -> dict[str, Any]:
         """All but the weights, as JSON can hold it."""
-        shares = {key: [round(share, 6) for share in getattr(self, key)] for key in ("stray", "right", "same")}
-        return {"changed": self.changed, "updates": self.updates, "codes": self.codes, **shares}
+        kept = ("stray", "right", "same", "landed")
+        shares = {key: [round(share, 6) for share in getattr(self, key)] for key in kept}
+        loss = [[round(before, 6), round(after, 6)] for before, after in self.loss]
+        return {"changed": self.changed, "updates": self.updates, "codes": self.codes, **shares, "loss": loss}
 
 
 def forgotten(cohort: Cohort, effort: Effort | None = None) -> Afterwards:
@@ -69,7 +75,7 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Afterwards:
     ]
     kept = choose(torch.tensor(changed, device=cohort.device), tried.cohort, cohort)
     counts = [None if found is None else found.count for found in tried.merged]
-    return Afterwards(kept, changed, tried.steps, counts, stray, right, same)
+    return Afterwards(kept, changed, tried.steps, counts, stray, right, same, tried.landed, tried.loss)
 
 
 @torch.no_grad()

@@ -12,6 +12,7 @@ from diacritic.carrier.shape import Architecture
 from diacritic.training import controls, parallel, reference, refinement, tables, unrolled, upkeep
 from diacritic.training.clock import STREAMS, Clock
 from diacritic.training.data import Data, check
+from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.rate import Rate
@@ -23,6 +24,8 @@ from diacritic.training.trace import Trace
 
 SEPARATE = (Imitation, Rate, Quantisation)
 """Terms that read a run's own episodes and nothing else, wherever those are in the data."""
+KERNELS = ("parallel", "unrolled")
+"""Engines that are kernels on CUDA."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,9 @@ class Cohort:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
+            if self.engine in KERNELS:
+                with compiled_ahead():
+                    self.update()
             for _ in range(2):
                 self.update()
         torch.cuda.current_stream().wait_stream(stream)
@@ -269,4 +275,4 @@ def separable(plan: Plan, data: Data) -> bool:
     learner = plan.learner
     alone = all(isinstance(term, SEPARATE) for term in learner.terms) and not learner.refine
     usual = plan.carrier == plan.architecture and data.frames is None
-    return alone and usual and choose(plan, data) in ("parallel", "unrolled")
+    return alone and usual and choose(plan, data) in KERNELS

@@ -152,8 +152,8 @@ def train_folder(
         most = RUNS if torch.device(device).type == "cuda" else 0
     waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
     for generation in generations:
-        ready = _ready(folder, generation, device, by_name, out)
-        for training in take_turns(_starts(ready, device, half, most), together):
+        started = trainings(folder, generation, device, most, half, by_name, out)
+        for training in take_turns(started, together):
             training.finish()
             for part, cohort in training.split():
                 seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
@@ -222,7 +222,17 @@ def read_result(order: Order, out: Path) -> Result | None:
     return Result(order, weights, steps, codes, {key: json.loads(text) for key, text in notes.items()})
 
 
-def _starts(ready: Iterator[Ready], device: str, half: bool, most: int) -> Iterator[Training]:
+def trainings(
+    folder: Path,
+    orders: Sequence[Order],
+    device: str,
+    most: int,
+    half: bool,
+    by_name: Mapping[str, Order],
+    out: Path,
+) -> Iterator[Training]:
+    """The cohorts of orders at their start; those that they start from are known by name and lie in `out`."""
+    ready = _ready(folder, orders, device, by_name, out)
     described = ((kind(one.share, device) if most else None, len(one.order.runs), one) for one in ready)
     for parts in packs(described, most):
         yield Training(parts, one_cohort([part.share for part in parts], device), half)

@@ -124,6 +124,10 @@ class Forgotten:
     changed: list[bool]
     merged: list[Merged | None]
     steps: int
+    landed: list[float]
+    """Share of steps at which the taught recurrence reaches its new code."""
+    loss: list[tuple[float, float]]
+    """The imitation loss before, and of the taught run."""
 
 
 def forget(
@@ -150,10 +154,13 @@ def forget(
     taught = teach(begun, cohort.plan.carrier, data, lesson(data, given, count), effort)
     after = adopt(cohort.plan, cohort.given, taught, str(cohort.device))
     with torch.no_grad():
-        kept = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1) >= LANDED
-    losing = _imitation(after) > before + WORSE * before.abs() + worse
-    good = kept & ~losing & ~taught.diverged & torch.tensor([found is not None for found in merged]).to(kept.device)
-    return Forgotten(choose(good, after, cohort), good.tolist(), merged, taught.steps)
+        landed = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1)
+    loss = _imitation(after)
+    losing = loss > before + WORSE * before.abs() + worse
+    known = torch.tensor([found is not None for found in merged]).to(landed.device)
+    good = (landed >= LANDED) & ~losing & ~taught.diverged & known
+    losses = list(zip(before.tolist(), loss.tolist(), strict=True))
+    return Forgotten(choose(good, after, cohort), good.tolist(), merged, taught.steps, landed.tolist(), losses)
 
 
 def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from certify.errors import ModelError
 from diacritic.carrier.shape import Architecture
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.training import afterwards
-from diacritic.training.afterwards import agreement, decided, forgotten, strays, watch_recording
+from diacritic.training.afterwards import RISE, agreement, decided, forgotten, strays, watch_recording
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data
-from diacritic.training.forgetting import Forgotten, Watched
+from diacritic.training.forgetting import LANDED, WORSE, Forgotten, Watched
 from diacritic.training.learner import learner
 from diacritic.training.lesson import lesson
 from diacritic.training.preset import preset
@@ -70,7 +71,10 @@ def test_a_run_keeps_what_its_later_decisions_need_and_no_more() -> None:
     assert rates(after.cohort, 0) == rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
     before, now = watch_recording(cohort)[0], watch_recording(after.cohort)[0]
     np.testing.assert_array_equal(before.behaviour, now.behaviour)
-    assert json.loads(json.dumps(after.notes))["updates"] == EFFORT.steps
+    notes = json.loads(json.dumps(after.notes))
+    assert notes["updates"] == EFFORT.steps
+    assert min(notes["landed"]) >= LANDED
+    assert all(new <= old * (1 + WORSE) + RISE for old, new in notes["loss"])
 
 
 def test_a_run_that_does_not_land_keeps_its_weights() -> None:
@@ -107,9 +111,11 @@ def test_a_run_that_decided_wrongly_keeps_its_weights() -> None:
 
 def test_a_run_that_would_decide_otherwise_keeps_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = trained(recording(), hoarded())
-    monkeypatch.setattr(
-        afterwards, "forget", lambda given, *_, **__: Forgotten(contrary(given), [True, True], [None, None], 1)
-    )
+
+    def contradict(given: Cohort, *_: Any, **__: Any) -> Forgotten:
+        return Forgotten(contrary(given), [True, True], [None, None], 1, [1.0, 1.0], [(0.0, 0.0)] * 2)
+
+    monkeypatch.setattr(afterwards, "forget", contradict)
     after = forgotten(cohort)
     assert after.right == pytest.approx([1, 1])
     assert after.same == pytest.approx([0, 1])

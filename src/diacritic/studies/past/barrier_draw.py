@@ -79,24 +79,68 @@ def basin(figure: Any, rows: Sequence[Row]) -> None:
 
 def first_updates(figure: Any, rows: Sequence[Row]) -> None:
     """The update at which each seed first passed, cell by cell; crosses at the right never did."""
-    cells = by(rows, "cell")
-    axes, most = figure.subplots(), max(row["updates"] for row in rows)
-    presets = list(by(rows, "preset"))
-    for y, found in enumerate(cells.values()):
-        for k, preset in enumerate(presets):
-            mine = [row["first_sufficient"] for row in found if row["preset"] == preset]
-            shift = y + 0.8 * ((k + 0.5) / len(presets) - 0.5)
-            passed = [update for update in mine if update is not None]
-            axes.plot(passed, [shift] * len(passed), "o", ms=3, color=COLOURS[k], alpha=0.7)
-            never = len(mine) - len(passed)
-            axes.plot([1.15 * most] * bool(never), [shift] * bool(never), "x", ms=4, color=COLOURS[k])
-            axes.annotate(f"{never} never" if never else "", (1.25 * most, shift), va="center", fontsize=6)
-    for k, preset in enumerate(presets):
-        axes.plot([], [], "o", ms=3, color=COLOURS[k], label=preset)
-    axes.set_yticks(range(len(cells)), list(cells))
-    axes.set(xscale="log", xlabel="updates until first sufficient", ylim=(len(cells) - 0.4, -0.6), xlim=(80, 2 * most))
-    axes.grid(axis="x", alpha=0.3)
+    axes = figure.subplots()
+    passed(axes, rows, lambda row: row["first_sufficient"], "updates until first sufficient")
+    counted_out(axes, rows)
+    colours(axes, rows)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False)
+
+
+def first_passed(figure: Any, rows: Sequence[Row]) -> None:
+    """The same, and beside it a run's share of the training of its cohort until then; hollow on a CPU."""
+    updates, seconds = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    passed(updates, rows, lambda row: row["first_sufficient"], "updates until first sufficient")
+    counted_out(updates, rows)
+    passed(seconds, rows, spent, "seconds a run until then")
+    colours(updates, rows)
+    figure.legend(loc="outside upper left", ncols=5, frameon=False)
+
+
+def spent(row: Row) -> float:
+    """A run's share of the seconds until it first passed."""
+    return row["seconds"] * row["first_sufficient"] / row["updates"]
+
+
+def lines(rows: Sequence[Row]) -> list[tuple[float, int, list[Row]]]:
+    """For every cell and preset with runs: where its line is, the number of the preset, and its runs."""
+    presets, cells = list(by(rows, "preset")), by(rows, "cell")
+    return [
+        (y + 0.8 * ((k + 0.5) / len(presets) - 0.5), k, mine)
+        for y, found in enumerate(cells.values())
+        for k, preset in enumerate(presets)
+        if (mine := [row for row in found if row["preset"] == preset])
+    ]
+
+
+def passed(axes: Axes, rows: Sequence[Row], value: Callable[[Row], float], label: str) -> None:
+    """A dot a seed that passed, a line a cell, a colour a preset."""
+    cells = by(rows, "cell")
+    for y, k, mine in lines(rows):
+        for row in (row for row in mine if row["first_sufficient"] is not None):
+            fill = "none" if row.get("device") == "cpu" else COLOURS[k]
+            axes.plot(value(row), y, "o", ms=3, color=COLOURS[k], markerfacecolor=fill, alpha=0.7)
+    axes.set_yticks(range(len(cells)), list(cells))
+    axes.set(xscale="log", xlabel=label, ylim=(len(cells) - 0.4, -0.6))
+    axes.grid(axis="x", alpha=0.3)
+
+
+def counted_out(axes: Axes, rows: Sequence[Row]) -> None:
+    """The seeds that never passed, at the right."""
+    most = max(row["updates"] for row in rows)
+    for y, k, mine in lines(rows):
+        never = sum(row["first_sufficient"] is None for row in mine)
+        if never:
+            axes.plot(1.15 * most, y, "x", ms=4, color=COLOURS[k])
+            axes.annotate(f"{never} never", (1.3 * most, y), va="center", fontsize=6)
+    axes.set(xlim=(80, 2.6 * most))
+
+
+def colours(axes: Axes, rows: Sequence[Row]) -> None:
+    """The presets and the devices, for a legend."""
+    for k, preset in enumerate(by(rows, "preset")):
+        axes.plot([], [], "o", ms=3, color=COLOURS[k], label=preset)
+    for label, fill in (("on a GPU", "grey"), ("on a CPU", "none")):
+        axes.plot([], [], "o", ms=3, color="grey", markerfacecolor=fill, label=label)
 
 
 def first_height(rows: Sequence[Row]) -> float:
@@ -108,20 +152,25 @@ def misleading(figure: Any, rows: Sequence[Row]) -> None:
     """What a history tells of its error, by the distance; and sufficient seeds over the horizon."""
     families = by([row | {"family": family(row)} for row in rows], "family")
     left, right = figure.subplots(1, 2)
+    presets = list(by(rows, "preset"))
+    for k, name in enumerate(families):
+        right.plot([], [], color=COLOURS[k % len(COLOURS)], marker="o", ms=3, label=name)
+    for j, preset in enumerate(presets):
+        right.plot([], [], color="grey", ls=STYLES[j % len(STYLES)], label=preset)
     for k, (name, found) in enumerate(families.items()):
         longest = max(row["horizon"] for row in found)
         mine = [row for row in found if row["horizon"] == longest and row["preset"] == "carousel"]
         if mine and any(mine[0]["requirement"].values()):  # where nothing is to be held, nothing can be turned about
             band(left, mine[0]["distance"], [row["coherence"] for row in mine], k, f"{name}, horizon {longest}")
-        for j, (preset, kept) in enumerate(by(found, "preset").items()):
+        for preset, kept in by(found, "preset").items():
             points = sorted((h, np.mean([r["sufficient"] for r in some])) for h, some in by(kept, "horizon").items())
-            colour, style = COLOURS[k % len(COLOURS)], STYLES[j % len(STYLES)]
-            right.plot(*zip(*points, strict=True), color=colour, ls=style, marker="o", ms=3, label=f"{name}, {preset}")
+            colour, style = COLOURS[k % len(COLOURS)], STYLES[presets.index(preset) % len(STYLES)]
+            right.plot(*zip(*points, strict=True), color=colour, ls=style, marker="o", ms=3)
     left.set(xlabel="steps back from the decision", ylabel="coherence of the error, at the start", ylim=(0, 1))
     right.set(xlabel="horizon", ylabel="share of sufficient seeds", ylim=(-0.03, 1.03))
-    for axes in (left, right):
+    for axes, columns in ((left, 1), (right, 2)):
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False, fontsize=6, handlelength=4)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, fontsize=6, handlelength=4)
 
 
 def family(row: Row) -> str:
@@ -136,7 +185,7 @@ FIGURES: dict[str, tuple[Draw, Callable[[Sequence[Row]], float]]] = {  # and the
     "basin": (basin, lambda rows: 3.6),
     "left-out": (first_updates, lambda rows: 1.2 + 0.75 * len(by(rows, "cell"))),
     "misleading": (misleading, lambda rows: 4.0),
-    "first-sufficient": (first_updates, first_height),
+    "first-sufficient": (first_passed, first_height),
 }
 
 

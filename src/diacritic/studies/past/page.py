@@ -10,7 +10,7 @@ from statistics import mean
 from diacritic.demos.storage import write_text
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row, read_ledger
-from diacritic.studies.past.barrier_draw import drawn, first_height, first_updates
+from diacritic.studies.past.barrier_draw import drawn, first_height, first_passed
 from diacritic.studies.past.barrier_page import between, counted, table
 from diacritic.studies.past.cells import CELLS, FORGETTING
 from diacritic.studies.past.cells import kind as known_before
@@ -98,7 +98,9 @@ def filled(text: str, results: Path) -> str:
         text = between(text, study, made(read_ledger(results / f"{study}.jsonl")))
     known = Results.read(results)
     shown = (
-        f"![Updates until first sufficient]({PICTURE.as_posix()})" if first_rows(known, TRAINED) else "*Not run yet.*"
+        f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
+        if first_rows(known, TRAINED)
+        else "*Not run yet.*"
     )
     parts = {REACH: f"{summary(known)}\n\n{reach(known)}", FIRST: shown, FORGOTTEN: forgotten(known)}
     for name, part in parts.items():
@@ -112,7 +114,7 @@ def main(results: Path, page: Path) -> None:
     rows = first_rows(Results.read(results), TRAINED)
     if rows:
         (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
-        write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_updates(figure, rows), first_height(rows)))
+        write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_passed(figure, rows), first_height(rows)))
 
 
 if __name__ == "__main__":

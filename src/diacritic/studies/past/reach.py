@@ -54,10 +54,12 @@ def first_rows(results: Results, cells: Sequence[Cell] = CELLS) -> list[Row]:
         name = {"cell": cell.name, "preset": f"{cell.learner}, {cell.preset}"}
         for row in results.runs(cell):
             if "first_sufficient_step" in row:
-                found.append({**name, "first_sufficient": row["first_sufficient_step"], "updates": cell.steps})
+                told = {"first_sufficient": row["first_sufficient_step"], "updates": cell.steps}
+                found.append({**name, **told, "seconds": row["seconds"], "device": row["device"]})
         for row in followed if cell.learner == "plain" and not cell.task.recorded else ():
             if (row["cell"], row["preset"], row["learner"]) == (cell.name, cell.preset, FOLLOWED):
-                found.append({**name, "first_sufficient": row["first_sufficient"], "updates": row["updates"]})
+                kept = ("first_sufficient", "updates", "seconds", "device")
+                found.append({**name, **{key: row[key] for key in kept}})
     return found
 
 

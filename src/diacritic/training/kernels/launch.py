@@ -1,6 +1,18 @@
-"""How kernels are started: their sizes, grids, and the sharing of rows among programs."""
+"""How kernels are started: sizes, grids, the sharing of rows among programs; and how they compile side by side."""
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+aten = torch.ops.aten
+UNWRITTEN = {aten.empty.memory_format, aten.empty_like.default, aten.new_empty.default, aten.empty_strided.default}
+THREADS = 8
+_ahead: list[ThreadPoolExecutor] = []  # where kernels compile now instead of being started
 
 
 class Sizes(NamedTuple):
@@ -54,7 +66,46 @@ They decide how fast a kernel is, not what it computes.
 def launch(name: str, kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
     """Start a kernel with its sizes; `constants` are further constants of the compiled program."""
     sizes = SIZES[name]
-    kernel[grid](*arguments, **constants, ROWS=sizes.rows, num_warps=sizes.warps, num_stages=sizes.stages)
+    start(kernel, grid, arguments, {**constants, "ROWS": sizes.rows}, sizes.warps, sizes.stages)
+
+
+def start(
+    kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any], warps: int, stages: int
+) -> None:
+    """Start a kernel, or let it compile."""
+    options = {**constants, "num_warps": warps, "num_stages": stages}
+    if _ahead:
+        _ahead[-1].submit(kernel.warmup, *arguments, grid=grid, **options)
+    else:
+        kernel[grid](*arguments, **options)
+
+
+class _Zeros(TorchDispatchMode):
+    """Memory that a kernel would have written holds zeros, which are valid codes and indices."""
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        return found.zero_() if func in UNWRITTEN and isinstance(found, Tensor) else found
+
+
+@contextmanager
+def compiled_ahead() -> Iterator[None]:
+    """Kernels that are started within do not run but compile side by side; what they would write is zero.
+
+    One that does not compile says so when it is really started.
+    """
+    with ThreadPoolExecutor(THREADS) as threads, _Zeros():
+        _ahead.append(threads)
+        try:
+            yield
+        finally:
+            _ahead.pop()
 
 
 def tiles(name: str, rows: int) -> int:

@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.training.kernels.launch import padded, start
+
 LARGEST = 1024
 """Codes that a program goes through at every step at most; above, the loop in `training.scan` takes over."""
 PIECE, FEW = 128, 64
@@ -87,7 +89,7 @@ def launch(
     S, T, N, width = driven.shape
     K = scoring.shape[-1]
     codes = torch.empty(S, T, N, dtype=torch.int64, device=driven.device)
-    compared = min(piece, max(16, triton.next_power_of_2(K)))
+    compared = min(piece, padded(K))
     sizes = {
         "STEPS": T,
         "K": K,
@@ -96,11 +98,9 @@ def launch(
         "ROWS": rows,
         "CHUNK": min(chunk, width),
         "PRECISION": "ieee" if K <= FEW else "tf32x3",
-        "num_warps": warps * compared // 16,
-        "num_stages": stages,
     }
     arguments = [*(table.contiguous() for table in (driven, entering, scoring, fixed)), codes, N]
-    _scan[(triton.cdiv(N, rows), S)](*arguments, **sizes)
+    start(_scan, (-(-N // rows), S), arguments, sizes, warps * compared // 16, stages)
     return codes
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from certify.errors import ModelError
 from diacritic.studies.ledger import Row, read_ledger
-from diacritic.studies.past.barrier_draw import FIGURES, main, svg
+from diacritic.studies.past.barrier_draw import FIGURES, main, spent, svg
 from diacritic.studies.past.barrier_page import TABLES, between, filled, first_table
 
 ROOT = Path(__file__).parents[4]
@@ -27,6 +27,8 @@ def made(preset: str, seed: int, first: int | None, cell: str = "chain") -> Row:
         "preset": preset,
         "seed": seed,
         "steps": 300 * seed,
+        "seconds": 2.0,
+        "device": "cpu",
     }
     return {**named, **curve, **use, **scales, **verdict}
 
@@ -56,6 +58,10 @@ def test_a_table_counts_seeds_and_says_when() -> None:
     assert "| carousel | without clip | textbook |" in first_table([*ROWS, made("without clip", 0, 100)])
     assert line == "| chain | 2/2 (150) | 1/2 (200) |"
     assert first_table([*ROWS, made("carousel", 0, None, "gap")]).endswith("| gap | 0/1 | — |")
+
+
+def test_a_run_that_passed_half_way_has_spent_half_of_its_seconds() -> None:
+    assert spent(made("carousel", 0, 150)) == 1.0
 
 
 def test_error_and_usage_are_read_off_their_ends() -> None:
@@ -90,3 +96,33 @@ def test_the_basin_is_as_wide_as_the_page_says() -> None:
     restless = [row for row in COMMITTED["basin"] if row["persisting"] < 0.3]
     assert restless
     assert sum(row["sufficient"] for row in restless) >= 0.875 * len(restless)
+
+
+def sufficient(name: str, cell: str) -> dict[str, int]:
+    """Sufficient seeds of a cell by preset."""
+    found: dict[str, int] = {}
+    for row in COMMITTED[name]:
+        if row["cell"].startswith(f"{cell} β="):
+            found[row["preset"]] = found.get(row["preset"], 0) + row["sufficient"]
+    return found
+
+
+def test_over_a_hundred_steps_the_gradient_alone_decides() -> None:
+    chain = sufficient("left-out", "memory-chain bits=2 delay=100")
+    assert {preset for preset, count in chain.items() if count == 8} == chain.keys() - {
+        "without carousel gradient",
+        "textbook",
+    }
+    assert chain["without carousel gradient"] == chain["textbook"] == 0
+    gap = sufficient("left-out", "gap gap2=20")
+    assert gap["without persistent start"] > gap["carousel"]
+    assert all(gap["carousel"] > gap[f"without {one}"] for one in ("restarts", "clip", "rising β"))
+
+
+def test_the_full_gradient_is_nowhere_better_at_counting() -> None:
+    cells = {row["cell"] for row in COMMITTED["misleading"]}
+    assert len(cells) == 13
+    counts = [sufficient("misleading", cell.rsplit(" ", 1)[0]) for cell in sorted(cells)]
+    assert all(one["carousel"] >= max(one["without carousel gradient"], one["textbook"]) for one in counts)
+    coins = [sufficient("misleading", cell.rsplit(" ", 1)[0]) for cell in cells if "p=1/2" in cell]
+    assert [sum(one.values()) for one in coins] == [0] * 4
