@@ -24,6 +24,7 @@ from diacritic.studies.past.page import (
     main,
 )
 from diacritic.studies.results import Results
+from diacritic.training.forgetting import LANDED
 
 ROOT = Path(__file__).parents[4]
 MARKED = (*TABLES, REACH, FIRST, FORGOTTEN)
@@ -116,3 +117,42 @@ def test_with_as_many_codes_as_classes_those_who_fail_lack_a_code() -> None:
     for row in failed:
         assert max(row["requirement"][gap] - row["rate"][gap] for gap in ("gap1", "gap2")) > 0.2
         assert not row["diverged"]
+
+
+def forgetful(cell: str) -> list[Row]:
+    """The runs of a cell that were to forget."""
+    rows = read_ledger(ROOT / "results" / "past.jsonl")
+    return [row for row in rows if row["learner"] == FORGETTING and row["cell"].startswith(cell)]
+
+
+def test_a_run_with_four_classes_forgets_where_it_tells_all_pairs_apart() -> None:
+    runs = forgetful("two-cues classes=4")
+    assert all(row["sufficient"] and row["forgetting"]["right"] == 1 for row in runs)
+    told = [row["forgetting"]["codes"] for row in runs if row["K"] == 16]
+    assert sorted(told) == [15] * 6 + [16] * 2
+    assert all(row["forgetting"]["changed"] == (row["forgetting"]["codes"] == 16) for row in runs)
+    assert all(row["forgetting"]["stray"] == 1 / 16 for row in runs if row["forgetting"]["codes"] == 15)
+    assert all(max(row["surplus"].values()) == 0 for row in runs if row["forgetting"]["changed"])
+
+
+def test_runs_of_weighing_would_imitate_worse() -> None:
+    notes = [row["forgetting"] for row in forgetful("weighing")]
+    assert len(notes) == 16
+    assert not any(note["changed"] for note in notes)
+    assert all(note["stray"] < 0.01 for note in notes)
+    assert sum(note["landed"] > LANDED for note in notes) == 15
+    assert all(after - before > 0.006 for before, after in (note["loss"] for note in notes))
+    usual = [note["loss"] for note in notes if note["loss"][0] < 0.0002]
+    assert len(usual) == 14
+    assert all(after > 0.014 for _, after in usual)
+    played = [row["success"] for row in forgetful("weighing gap=20")]
+    assert (round(min(played), 2), round(max(played), 2)) == (0.16, 0.99)
+
+
+def test_no_step_has_a_surplus_left_far_away() -> None:
+    rows = [row for row in read_ledger(ROOT / "results" / "past-forgetting.jsonl") if row["kind"] == "far"]
+    assert len({row["cell"] for row in rows}) == 11
+    good = [row for row in rows if row["sufficient"]]
+    assert good
+    assert all(row["before"]["sufficient"] for row in good)
+    assert max(row["largest_surplus"] for row in good) < 1e-9
