@@ -1,5 +1,7 @@
 """A policy with a finite memory, as two tables: what a trained carrier becomes on a symbolic task."""
 
+import base64
+import binascii
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +75,32 @@ class CodeMachine:
                 raise ModelError(
                     "machine", f"it knows {mine} {word}, but the model has {len(names)}; retrain or rebuild"
                 )
+
+
+def packed(machine: CodeMachine) -> str:
+    """A machine that acts greedily as a line of text: its moves, then its choices, a byte each."""
+    if max(machine.codes, machine.actions) > 256:
+        raise ModelError(
+            "machine", f"{machine.codes} codes and {machine.actions} actions are no bytes; 256 are possible"
+        )
+    parts = machine.move.ravel(), machine.act.argmax(axis=2).ravel()
+    return base64.b64encode(np.concatenate(parts).astype(np.uint8).tobytes()).decode("ascii")
+
+
+def unpacked(text: str, model: Model) -> CodeMachine:
+    """The machine of a line of text, which knows the symbols of a model."""
+    seen, acts = len(model.graph.observations), len(model.graph.actions)
+    try:
+        flat = np.frombuffer(base64.b64decode(text, validate=True), np.uint8).astype(np.int64)
+    except (binascii.Error, ValueError):
+        raise ModelError("machine", "is no line of base64 text; train the run again") from None
+    codes, left = divmod(len(flat) - seen * (acts + 1), seen * (acts + 2))
+    if codes < 1 or left:
+        raise ModelError("machine", f"{len(flat)} bytes are no machine with {seen} observations and {acts} actions")
+    move, choice = np.split(flat, [(codes + 1) * seen * (acts + 1)])
+    if choice.max() >= acts:
+        raise ModelError("machine", f"chooses action {choice.max()} of {acts}; train the run again")
+    return CodeMachine(move.reshape(codes + 1, seen, acts + 1), np.eye(acts)[choice.reshape(codes, seen)])
 
 
 def from_certified(machine: Machine, model: Model) -> CodeMachine:

@@ -9,7 +9,7 @@ from diacritic.measure.gates import SUCCESS, Symbolic, judge_scores
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import content, scores
 from diacritic.rollout.exact import closed_loop
-from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.machine import CodeMachine, packed
 from diacritic.rollout.occupancy import watch
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
 
@@ -37,6 +37,8 @@ def judge_machine(task: Task, gate: Symbolic, move: NDArray[np.int64], act: NDAr
         row["surplus"][name] = _mean([s.surplus for s in seen])
         row["information"][name] = {hidden: _mean([bits[t - 1] for t in window]) for hidden, bits in known.items()}
     row["distortion"] = max(s.distortion for s in steps)
+    if gate == "external":  # others ship these environments, so that the machine can be played there
+        row["machine"] = packed(machine)
     return row
 
 

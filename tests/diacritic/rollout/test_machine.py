@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rollout_twin import random_machine
 
 from certify import ModelError, certify
 from certify.zoo import build
-from diacritic.rollout.machine import CodeMachine, from_certified
+from diacritic.rollout.machine import CodeMachine, from_certified, packed, unpacked
 
 MOVE = np.zeros((3, 4, 6), np.int64)
 ACT = np.full((2, 4, 5), 0.2)
@@ -69,3 +71,27 @@ def test_a_certified_machine_keeps_its_moves_and_laws() -> None:
             code = tables.advance(code, np.array([seen[observation]]), np.array([done["wait"]]))
             law = tables.act[code[0], seen[observation]]
             assert {name: law[k] for name, k in done.items() if law[k]} == {a: float(p) for a, p in state.law.items()}
+
+
+@given(codes=st.integers(1, 20), seed=st.integers(0, 1000))
+def test_a_machine_is_the_same_after_a_line_of_text(codes: int, seed: int) -> None:
+    model = build("memory-chain", bits=2, delay=4)
+    machine = random_machine(model, codes, seed).greedy()
+    found = unpacked(packed(machine), model)
+    np.testing.assert_array_equal(found.move, machine.move)
+    np.testing.assert_array_equal(found.act, machine.act)
+
+
+def test_text_that_is_no_machine_is_refused() -> None:
+    model = build("memory-chain", bits=2, delay=4)
+    text = packed(random_machine(model, 3, 0).greedy())
+    for wrong, message in (
+        ("no machine", "is no line of base64 text"),
+        (text[4:], "bytes are no machine with 7 observations and 2 actions"),
+        ("", "0 bytes are no machine"),
+        (text[:-4] + "////", "chooses action 255 of 2"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            unpacked(wrong, model)
+    with pytest.raises(ModelError, match="are no bytes; 256 are possible"):
+        packed(CodeMachine(np.zeros((301, 1, 2), np.int64), np.ones((300, 1, 1))))
