@@ -117,8 +117,8 @@ STUDY = Study(
     NAME,
     "Memory chain and passive T-maze",
     "Two community benchmarks: the memory chain and the passive T-maze, 512 drawn demonstrations (the paper's second "
-    "table of the maze draws 256). Success is exact, in the zoo's stand-ins; runs of the same cells were played [in the "
-    "unmodified environments](../live.md).",
+    "table of the maze draws 256). Success is exact, in the zoo's stand-ins; runs of the same cells were played "
+    "[in the unmodified environments](../live.md).",
     inventory=(144,),
     blocks=(
         "table.cert",
