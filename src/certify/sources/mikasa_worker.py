@@ -4,28 +4,16 @@ The suite's own package file imports every simulator that it knows; only the two
 Hidden values are chosen by a search over seeds, because the environments draw them on reset.
 """
 
-import importlib
 import sys
-import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from worker import serve  # pyright: ignore[reportMissingImports] - this script runs where certify is not installed
+# this script runs where certify is not installed
+from checkout import load  # pyright: ignore[reportMissingImports]
+from worker import serve  # pyright: ignore[reportMissingImports]
 
 _MOST_SEEDS = 20_000
 _RIGHT, _UP, _DOWN = "0", "1", "3"
-
-
-def load(checkout, module):
-    """A module of the suite without running the package files above it."""
-    names = ["mikasa_base", *module.split(".")[:-1]]
-    for k in range(1, len(names) + 1):
-        name = ".".join(["mikasa_base", *names[1:k]])
-        if name not in sys.modules:
-            package = types.ModuleType(name)
-            package.__path__ = [str(Path(checkout).joinpath(*name.split(".")))]
-            sys.modules[name] = package
-    return importlib.import_module(f"mikasa_base.{module}")
 
 
 def seed_of_each(values, environment, drawn):
@@ -43,7 +31,7 @@ class MemoryChain:
     """Context bits, a delay, a query; hidden value (context, query)."""
 
     def __init__(self, checkout, bits, delay):
-        module = load(checkout, "Bsuite.env.memory_chain")
+        module = load(checkout, "mikasa_base.Bsuite.env.memory_chain")
         self.environment = module.MemoryChain(memory_length=delay, num_bits=bits)
         self.name, self.horizon, self.delay = f"memory chain b={bits} delay={delay}", delay + 1, delay
         contexts = [tuple(k >> i & 1 for i in range(bits)) for k in range(2**bits)]
@@ -70,7 +58,7 @@ class PassiveTMaze:
     """The goal is shown first; hidden value −1 or 1."""
 
     def __init__(self, checkout, length):
-        module = load(checkout, "Passive_T_Maze.env.env_passive_t_maze")
+        module = load(checkout, "mikasa_base.Passive_T_Maze.env.env_passive_t_maze")
         self.environment = module.TMazeClassicPassive(corridor_length=length)
         self.name, self.horizon, self.length = f"Passive T-maze L={length}", length + 1, length
         self.seeds = seed_of_each({-1, 1}, self.environment, self.drawn)

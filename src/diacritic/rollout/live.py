@@ -4,11 +4,8 @@ A machine knows the symbols of the zoo's stand-in. An environment's observation 
 which bsuite shows beside, is left out), and what counts is the reward that the environment itself gives in the end.
 """
 
-import importlib
-import importlib.metadata
-import sys
-import types
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +14,7 @@ import numpy as np
 from certify import Model
 from certify.errors import ModelError
 from certify.sources._need import need
+from certify.sources.checkout import load
 from diacritic.rollout.machine import CodeMachine
 
 BSUITE, MIKASA = "bsuite", "MIKASA-Base"
@@ -61,7 +59,9 @@ class PassiveTMaze:
     ACTIONS: Mapping[str, int] = {"right": 0, "up": 1, "down": 3}
 
     def __init__(self, length: int, seed: int, checkout: Path) -> None:
-        module = _load(checkout, "Passive_T_Maze.env.env_passive_t_maze")
+        if not (checkout / "mikasa_base").is_dir():
+            raise ModelError("--mikasa", f"{checkout} is no MIKASA-Base checkout: it has no folder mikasa_base")
+        module = load(checkout, "mikasa_base.Passive_T_Maze.env.env_passive_t_maze")
         self.env, self.seed, self.solved = module.TMazeClassicPassive(corridor_length=length), seed, False
 
     def begin(self) -> str:
@@ -84,7 +84,7 @@ def live(task: str, given: Mapping[str, int], seed: int, checkout: Path | None =
     """The environment that an instance of the zoo stands in for, and where it is from; none if it is not here."""
     if task == "memory-chain":
         chain = MemoryChain(given["bits"], given["delay"], seed)
-        return f"{BSUITE} {importlib.metadata.version('bsuite')}", chain
+        return f"{BSUITE} {version('bsuite')}", chain
     if task == "passive-t-maze" and checkout is not None:
         return MIKASA, PassiveTMaze(given["L"], seed, checkout)
     return None
@@ -106,17 +106,3 @@ def play(machine: CodeMachine, model: Model, env: Live, episodes: int) -> float:
             name, over = env.act(model.graph.actions[action])
         solved += env.solved
     return solved / episodes
-
-
-def _load(checkout: Path, module: str) -> Any:
-    """A module of MIKASA-Base without its package files, which import every simulator that the suite knows."""
-    if not (checkout / "mikasa_base").is_dir():
-        raise ModelError("--mikasa", f"{checkout} is no MIKASA-Base checkout: it has no folder mikasa_base")
-    parts = ["mikasa_base", *module.split(".")[:-1]]
-    for k in range(1, len(parts) + 1):
-        name = ".".join(parts[:k])
-        if name not in sys.modules:
-            package = types.ModuleType(name)
-            package.__path__ = [str(checkout.joinpath(*parts[:k]))]
-            sys.modules[name] = package
-    return importlib.import_module(f"mikasa_base.{module}")

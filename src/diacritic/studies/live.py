@@ -56,6 +56,10 @@ def main() -> int:
     given = parser.parse_args()
     if given.episodes < 1:
         parser.error(f"argument --episodes: {given.episodes} is no number of episodes; give 1 or more")
+    if not given.results.is_dir():
+        parser.error(f"argument results: {given.results} is no folder; train into it with diacritic.studies.symbolic")
+    if given.page is not None and not given.page.exists():
+        parser.error(f"argument --page: {given.page} is not there; write it with the marks of the table first")
     known: list[Row] = []
     try:
         for path in sorted(given.results.glob("*.jsonl")):

@@ -62,9 +62,18 @@ def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("sys.argv", ["live", str(tmp_path)])
     assert main() == 2
     assert capsys.readouterr().err == "diacritic: machine: is no line of base64 text; train the run again\n"
-    monkeypatch.setattr("sys.argv", ["live", str(tmp_path), "--episodes", "0"])
+    for arguments, told in (
+        (["--episodes", "0"], "--episodes: 0 is no number of episodes"),
+        (["--page", str(tmp_path / "none.md")], "none.md is not there"),
+    ):
+        monkeypatch.setattr("sys.argv", ["live", str(tmp_path), *arguments])
+        with pytest.raises(SystemExit, match="2"):
+            main()
+        assert told in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["live", str(tmp_path / "none")])
     with pytest.raises(SystemExit, match="2"):
         main()
+    assert "none is no folder; train into it" in capsys.readouterr().err
 
 
 def test_the_page_is_that_of_the_committed_rows() -> None:

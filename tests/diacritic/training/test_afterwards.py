@@ -75,6 +75,10 @@ def test_a_run_keeps_what_its_later_decisions_need_and_no_more() -> None:
     assert notes["updates"] == EFFORT.steps
     assert min(notes["landed"]) >= LANDED
     assert all(new <= old * (1 + WORSE) + RISE for old, new in notes["loss"])
+    with torch.no_grad():
+        losses = [one.plan.learner.terms[0].loss(one.trace(), one.data, one.clock) for one in (cohort, after.cohort)]
+    assert (losses[0] - losses[1]).abs().min() > 1e-5
+    np.testing.assert_allclose(notes["loss"], torch.stack(losses, 1).numpy(), atol=2e-6)
 
 
 def test_a_run_that_does_not_land_keeps_its_weights() -> None:

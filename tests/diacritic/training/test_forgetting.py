@@ -17,7 +17,7 @@ from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.evaluate import machines, sufficient
-from diacritic.training.forgetting import Watched, forget, learned_states, merge_codes, watch_cohort
+from diacritic.training.forgetting import LANDED, Watched, forget, learned_states, merge_codes, watch_cohort
 from diacritic.training.learner import learner
 from diacritic.training.lesson import lesson
 from diacritic.training.preset import preset
@@ -121,6 +121,13 @@ def test_a_run_that_would_lose_keeps_its_weights() -> None:
     after = forget(cohort, effort=Effort(steps=1))
     assert after.changed == [False, False]
     assert all(torch.equal(value, cohort.parameters[name]) for name, value in after.cohort.parameters.items())
+
+
+def test_a_run_that_does_not_land_keeps_its_weights_whatever_it_costs() -> None:
+    model = build("memory-chain", bits=2, delay=4)
+    after = forget(hoarders(model, from_model(model)), effort=Effort(steps=1), worse=float("inf"))
+    assert max(after.landed) < LANDED
+    assert after.changed == [False, False]
 
 
 def test_a_loss_that_rises_by_more_than_is_allowed_keeps_the_weights() -> None:
