@@ -19,7 +19,7 @@ import numpy as np
 sys.path[:] = [str(Path(__file__).parents[1] / "tests"), *(p for p in sys.path if Path(p) != Path(__file__).parent)]
 
 from certify import Model, certify  # noqa: E402
-from certify.relations import compatibility, strong_classes  # noqa: E402
+from certify.core.relations import compatibility, strong_classes  # noqa: E402
 from certify.zoo import build, instances  # noqa: E402
 
 Arrays = tuple[np.ndarray, np.ndarray]

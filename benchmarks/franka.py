@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads belong to the physi
 import numpy as np  # noqa: E402
 from mujoco import rollout  # noqa: E402
 
-from diacritic.carrier.shape import Architecture  # noqa: E402
+from diacritic.memory.shape import Architecture  # noqa: E402
 from diacritic.rollout.franka import closed_loop  # noqa: E402
 from diacritic.tasks.franka.batch import FrankaBatch  # noqa: E402
 from diacritic.tasks.franka.control import Arm  # noqa: E402

@@ -16,7 +16,7 @@ sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
 from certify import certify, check  # noqa: E402
 from certify.certificate import certificate_json  # noqa: E402
-from certify.colouring import Limits, minimum_entropy  # noqa: E402
+from certify.core.colouring import Limits, minimum_entropy  # noqa: E402
 from certify.zoo import build  # noqa: E402
 
 DRIFTS = (3, 5, 7, 9, 11, 13)

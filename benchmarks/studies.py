@@ -24,15 +24,15 @@ import torch
 # certify.py beside this file has the package's name, so this folder must not be searched
 sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
-from diacritic.training.folder import (  # noqa: E402
+from diacritic.training.cohort_batching import RUNS  # noqa: E402
+from diacritic.training.train_job import Order  # noqa: E402
+from diacritic.training.worker import (  # noqa: E402
     Training,
     read_exchange,
     read_result,
     train_folder,
     trainings,
 )
-from diacritic.training.joined import RUNS  # noqa: E402
-from diacritic.training.order import Order  # noqa: E402
 
 STUDY, GOAL = "learning-targets", 3.0  # seconds of training per run that the project aims at on an H200
 FIRST, TIMED, FORECASTER = 110, 1000, 100  # updates: up to past the first restart, timed, and of forecasters
@@ -42,8 +42,8 @@ PARTS = {"training": "seconds", "forecasters": "forecaster_seconds", "closed loo
 def small(updates: int, episodes: int) -> None:
     """A small part of the table, from demonstrations to rows."""
     from diacritic.studies.choose import cells_of, studies_named  # these need the simulator, the rest does not
-    from diacritic.studies.exchange import export, pack
-    from diacritic.studies.incoming import import_results
+    from diacritic.studies.collect import import_results
+    from diacritic.studies.job_manifest import export, pack
     from diacritic.studies.ledger import read_ledger
     from diacritic.studies.recordings import recording
 

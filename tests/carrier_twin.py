@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diacritic.carrier import cell
-from diacritic.carrier.layers import Weight
-from diacritic.carrier.shape import Architecture, Shape
+from diacritic.memory import sole_carrier
+from diacritic.memory.layers import Weight
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training import reference
-from diacritic.training.clock import Clock
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.learner import learner
 from diacritic.training.objectives.base import Term
 from diacritic.training.randomness import initial
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 One = Mapping[str, Tensor]  # the parameters of one run
@@ -183,7 +183,7 @@ class Scene:
 
 def scene(terms: Sequence[Term], data: Data, architecture: Architecture = TINY, clock: Clock | None = None) -> Scene:
     """Two runs of random weights for the cell and these terms, traced step by step."""
-    layers = cell.weights(data.shape, architecture)
+    layers = sole_carrier.weights(data.shape, architecture)
     for term in terms:
         layers |= term.weights(data.shape, architecture)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2]).items()}
@@ -233,7 +233,7 @@ def assert_engine_agrees(
     """Codes equal to those of the reference, losses to 1e-12, gradients to 1e-10, in double precision."""
     chosen = learner(name)
     carrier = chosen.architecture(architecture)
-    layers = cell.weights(data.shape, carrier)
+    layers = sole_carrier.weights(data.shape, carrier)
     for term in chosen.terms:
         layers |= term.weights(data.shape, carrier)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, seeds).items()}

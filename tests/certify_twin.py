@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from certify import Model
-from certify.graph import Graph
+from certify.core.graph import Graph
 
 Document = dict[str, Any]
 History = tuple[str, ...]

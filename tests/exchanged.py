@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from diacritic.studies.cell import Cell, Paper
-from diacritic.studies.exchange import Placed, export, pack
+from diacritic.studies.job_manifest import Placed, export, pack
 from diacritic.studies.tasks import task
-from diacritic.training.order import Order
+from diacritic.training.train_job import Order
 
 SHORT = task("two-cues", gap=1, first_gap=1, episodes=40)
 PLAIN = Cell("tiny", SHORT, "plain", "carousel", "task", 1e-3, 4, Paper("table", (1, 2)), 24, seeds=2)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.shape import Architecture
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.episodes import expert_episodes
 from diacritic.tasks.franka.observation import SLICES, WIDTH

@@ -14,7 +14,7 @@ import numpy as np
 from certify.answer import certify
 from certify.zoo.registry import build, instances
 from diacritic.studies.results import Results
-from diacritic.studies.scoreboard import comparisons
+from reproduction.scoreboard import comparisons
 
 ROOT = Path(__file__).parents[1]
 FROZEN = Path(__file__).with_name("frozen.json")

@@ -8,7 +8,7 @@ from certify_twin import LAWS, History, Row, Twin
 from hypothesis import strategies as st
 
 from certify import Model
-from certify.graph import Names
+from certify.core.graph import Names
 from diacritic.rollout.machine import CodeMachine
 
 

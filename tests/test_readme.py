@@ -5,8 +5,8 @@ from statistics import mean
 
 import pytest
 
-from diacritic.studies.catalogue import STUDIES
 from diacritic.studies.results import Results
+from reproduction.catalogue import STUDIES
 
 ROOT = Path(__file__).parents[1]
 TOLD = {

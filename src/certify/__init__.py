@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from certify.answer import Answer, Step, certify
-    from certify.errors import ModelError, OffSupportError
-    from certify.machine import Machine
-    from certify.model import Model
+    from certify.core.model import Model
+    from certify.errors import OffSupportError, UserError
+    from certify.machines.machine import Machine
 
 _HOMES = {
     "Answer": "answer",
-    "Machine": "machine",
-    "Model": "model",
-    "ModelError": "errors",
+    "Machine": "machines.machine",
+    "Model": "core.model",
+    "UserError": "errors",
     "OffSupportError": "errors",
     "Step": "answer",
     "certify": "answer",
 }
 
-__all__ = ["Answer", "Machine", "Model", "ModelError", "OffSupportError", "Step", "certify"]
+__all__ = ["Answer", "Machine", "Model", "OffSupportError", "Step", "UserError", "certify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from certify.answer import Answer
-    from certify.model import Model
+    from certify.core.model import Model
 
 _EPILOG = "examples: certify MODEL.json --json -   certify gap --gap2 6 --plot gap.svg   certify --corridor 3 5 7"
 _MACHINES = (".dot", ".svg", ".json", ".kiss2")
@@ -45,21 +45,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; 0 done, 2 bad input."""
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
-    from certify.errors import ModelError
+    from certify.errors import UserError
 
     try:
         if options.list:
             return _list()
         if options.corridor:
-            from certify.ladder import print_ladder
+            from reproduction.corridor_ladder import print_ladder
 
             return print_ladder(options.corridor, options.seconds)
         if options.paper:
-            from certify.sources.paper import print_paper
+            from reproduction.paper_certificates import print_paper
 
             return print_paper(options.mikasa)
         if options.survey:
-            from certify.sources.survey import print_survey
+            from reproduction.benchmark_survey import print_survey
 
             return print_survey(options.plot)
         if options.model is None:
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 
             answer = certify(model, options.objective, seconds=options.seconds)
         _write(answer, outputs)
-    except ModelError as error:
+    except UserError as error:
         place = options.model if options.model and (Path(options.model).suffix or Path(options.model).exists()) else ""
         line = str(error).replace("\n", " ")
         print(f"certify: {place}: {line}" if place else f"certify: {line}", file=sys.stderr)
@@ -85,14 +85,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _load(name: str, rest: list[str]) -> "Model":
-    from certify.errors import ModelError
-    from certify.model import Model
+    from certify.core.model import Model
+    from certify.errors import UserError
 
     if Path(name).suffix in (".json", ".npz", ".kiss2") or Path(name).exists():
         if rest:
-            raise ModelError("", f"unknown option {rest[0]!r}; a model file takes no parameters")
+            raise UserError("", f"unknown option {rest[0]!r}; a model file takes no parameters")
         if Path(name).suffix == ".kiss2":
-            from certify.kiss import load_kiss2
+            from certify.machines.kiss import load_kiss2
 
             return load_kiss2(Path(name))
         return Model.load(name)
@@ -104,7 +104,7 @@ def _load(name: str, rest: list[str]) -> "Model":
         key, equals, value = word.removeprefix("--").partition("=")
         value = value if equals else next(words, None)
         if not word.startswith("--") or value is None:
-            raise ModelError("", f"expected --parameter value, not {word!r}")
+            raise UserError("", f"expected --parameter value, not {word!r}")
         parameters[key.replace("-", "_")] = value
     return build(name, **parameters)
 
@@ -120,24 +120,24 @@ def _list() -> int:
 
 def _outputs(options: argparse.Namespace) -> dict[str, str]:
     """What to write where; refused before any work is done."""
-    from certify.errors import ModelError
+    from certify.errors import UserError
 
     outputs = {key: getattr(options, key) for key in ("json", "plot", "machine", "certificate", "model_json")}
     wanted = {key: path for key, path in outputs.items() if path}
     for key, endings in (("plot", _PLOTS), ("machine", _MACHINES)):
         if key in wanted and Path(wanted[key]).suffix not in endings:
-            raise ModelError(f"--{key}", f"expected a name that ends in {', '.join(endings)}, not {wanted[key]!r}")
+            raise UserError(f"--{key}", f"expected a name that ends in {', '.join(endings)}, not {wanted[key]!r}")
     for key, path in wanted.items():
         if path != "-" and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
-            raise ModelError(f"--{key.replace('_', '-')}", f"cannot write to {path!r}: no such folder, or it is one")
+            raise UserError(f"--{key.replace('_', '-')}", f"cannot write to {path!r}: no such folder, or it is one")
         if [Path(other).absolute() for other in wanted.values()].count(Path(path).absolute()) > 1:
-            raise ModelError(f"--{key.replace('_', '-')}", f"another output also goes to {path!r}")
+            raise UserError(f"--{key.replace('_', '-')}", f"another output also goes to {path!r}")
     return wanted
 
 
 def _write(answer: "Answer", outputs: dict[str, str]) -> None:
     """Make every file beside its place, then move all of them there."""
-    from certify.errors import ModelError
+    from certify.errors import UserError
     from certify.show import show
 
     ready: list[tuple[Path, Path]] = []
@@ -151,7 +151,7 @@ def _write(answer: "Answer", outputs: dict[str, str]) -> None:
         for part, path in ready:
             part.replace(path)
     except OSError as error:
-        raise ModelError("", f"cannot write {error.filename}: {error.strerror}") from None
+        raise UserError("", f"cannot write {error.filename}: {error.strerror}") from None
     finally:
         for part, _ in ready:
             part.unlink(missing_ok=True)
@@ -170,7 +170,7 @@ def _make(answer: "Answer", key: str, path: Path) -> None:
 
         staircase(answer, path)
     elif key == "machine":
-        from certify.exports import EXPORTS
+        from certify.machines.exports import EXPORTS
 
         path.write_text(EXPORTS[path.suffix](answer.machine), encoding="utf-8")
     else:

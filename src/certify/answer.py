@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from certify.codes import Codes, fewest_codes
-from certify.errors import ModelError
-from certify.exact import Ints, rank
-from certify.floors import Floor, floors
-from certify.joint import Joint, JointLimits, Objective, best_machine
-from certify.machine import Machine
-from certify.model import Model
-from certify.rates import conditional_rate
-from certify.relations import PAIR_LIMIT, Relation, compatibility, settled, strong_classes, support_classes
+from certify.core.codes import Codes, fewest_codes
+from certify.core.exact import Ints, rank
+from certify.core.floors import Floor, floors
+from certify.core.joint import Joint, JointLimits, Objective, best_machine
+from certify.core.model import Model
+from certify.core.rates import conditional_rate
+from certify.core.relations import PAIR_LIMIT, Relation, compatibility, settled, strong_classes, support_classes
+from certify.errors import UserError
+from certify.machines.machine import Machine
 from certify.witness import Witness, a2_witness, a4_witness, transitivity_witness
 
 
@@ -182,7 +182,7 @@ def certify(
     `seconds` bounds each of the three searches that may not end; what they leave open is a bracket.
     """
     if not seconds > 0:
-        raise ModelError("seconds", f"expected a positive number of seconds, not {seconds}")
+        raise UserError("seconds", f"expected a positive number of seconds, not {seconds}")
     began = time.perf_counter()
     graph = model.graph
     strong = strong_classes(graph)

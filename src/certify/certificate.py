@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from certify.answer import Answer
-from certify.colouring import Limits, minimum_entropy
-from certify.errors import ModelError
-from certify.exact import Ints, Masses, rank, representatives
-from certify.floors import bitmasks, exact_rate
-from certify.graph import Graph
-from certify.logs import LogSum, entropy
-from certify.relations import Matrix
+from certify.core.colouring import Limits, minimum_entropy
+from certify.core.exact import Ints, Masses, rank, representatives
+from certify.core.floors import bitmasks, exact_rate
+from certify.core.graph import Graph
+from certify.core.logs import LogSum, entropy
+from certify.core.relations import Matrix
+from certify.errors import UserError
 
 FORMAT = "certify-certificate/1"
 # () compares the laws now; (u, k) takes the continuation u and goes on with the k-th word of its observation
@@ -145,7 +145,7 @@ def _tests(answer: Answer, t: int, children: list[dict[int, int]], after: Tests 
         nodes = np.flatnonzero(level.observation == o)
         strong, count = rank(answer.strong[t][nodes])
         if count > _MOST_CLASSES:
-            raise ModelError(
+            raise UserError(
                 "--certificate", f"step {t + 1}: {count:,} classes of one observation are too many to write"
             )
         examples = nodes[representatives(strong, count)].tolist()  # strong classes do the same after every word

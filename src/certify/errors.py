@@ -1,7 +1,7 @@
 """Errors that a user can act on: one line that names the place and the remedy."""
 
 
-class ModelError(ValueError):
+class UserError(ValueError):
     """The input is not a finite model; `place` is its path, such as ``episodes[3].steps[2].action_law``."""
 
     def __init__(self, place: str, reason: str) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from certify.answer import Answer
-from certify.errors import ModelError
+from certify.errors import UserError
 
 
 def staircase(answer: Answer, path: Path) -> None:
@@ -12,7 +12,7 @@ def staircase(answer: Answer, path: Path) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise ModelError("--plot", "needs matplotlib; install the extra 'report'") from None
+        raise UserError("--plot", "needs matplotlib; install the extra 'report'") from None
     matplotlib.rcParams["svg.hashsalt"] = "certify"  # equal answers give equal files
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.add_subplot()

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from certify.graph import Graph
-from certify.relations import Relation, support_classes
+from certify.core.graph import Graph
+from certify.core.relations import Relation, support_classes
 
 Word = tuple[tuple[int, int], ...]  # (action, next observation) pairs
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.commands.export import Export, Play
 from diacritic.commands.figure import Figure
 from diacritic.commands.ledger import Ledger
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command.run()
         sys.stdout.flush()  # here, where a reader that has left is noticed
         return status
-    except ModelError as problem:
+    except UserError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of a pipe left early

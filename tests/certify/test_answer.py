@@ -8,7 +8,7 @@ from certify_exhaustive import Exhaustive
 from certify_twin import Document, Twin, documents, loose_models
 from hypothesis import given, settings
 
-from certify import Model, ModelError
+from certify import Model, UserError
 from certify.answer import Answer, certify
 from certify.zoo import build
 
@@ -172,7 +172,7 @@ def test_objectives_change_the_machine_but_not_the_rates() -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
 def test_time_is_positive(seconds: float) -> None:
-    with pytest.raises(ModelError, match=r"^seconds: expected a positive number of seconds"):
+    with pytest.raises(UserError, match=r"^seconds: expected a positive number of seconds"):
         certify(build("reveal"), seconds=seconds)
 
 

@@ -5,11 +5,11 @@ from math import log2
 
 import pytest
 
-from certify.floors import floors
-from certify.frontier import Source, blahut_arimoto, closed_form, deterministic_frontier, rate
-from certify.graph import Graph
-from certify.rates import conditional_rate, horizon_table
-from certify.relations import compatibility, strong_classes
+from certify.core.floors import floors
+from certify.core.frontier import Source, blahut_arimoto, closed_form, deterministic_frontier, rate
+from certify.core.graph import Graph
+from certify.core.rates import conditional_rate, horizon_table
+from certify.core.relations import compatibility, strong_classes
 from certify.witness import a2_witness, transitivity_witness
 from certify.zoo import build
 

@@ -6,7 +6,7 @@ from certify_twin import Document, History, Twin, documents, loose_models, node_
 from hypothesis import given, settings
 
 from certify import Model
-from certify.relations import compatibility
+from certify.core.relations import compatibility
 from certify.witness import (
     a2_witness,
     a4_witness,

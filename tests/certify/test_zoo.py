@@ -8,13 +8,13 @@ from math import fsum, log2
 
 import pytest
 
-from certify import ModelError
-from certify.exact import rank
-from certify.floors import floors
-from certify.graph import Graph
-from certify.joint import best_machine
-from certify.rates import conditional_rate
-from certify.relations import compatibility, strong_classes, support_classes
+from certify import UserError
+from certify.core.exact import rank
+from certify.core.floors import floors
+from certify.core.graph import Graph
+from certify.core.joint import best_machine
+from certify.core.rates import conditional_rate
+from certify.core.relations import compatibility, strong_classes, support_classes
 from certify.zoo import build, find, instances
 
 H2_THIRD = 0.9182958340544896  # log₂3 − 2/3
@@ -387,7 +387,7 @@ def test_a_name_tells_its_parameters() -> None:
     ],
 )
 def test_bad_parameters(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         make()
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)

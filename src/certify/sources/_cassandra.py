@@ -6,8 +6,8 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import NamedTuple, NoReturn
 
-from certify.errors import ModelError
-from certify.reading import rational
+from certify.core.reading import rational
+from certify.errors import UserError
 from certify.sources._problem import Pattern, Problem, Rewards, Row
 
 MOST_NAMES = 100_000  # states, actions or observations
@@ -44,7 +44,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _fail(line: int, reason: str) -> NoReturn:
-    raise ModelError(f"line {line}", reason)
+    raise UserError(f"line {line}", reason)
 
 
 class _Table:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources.adapter import H, History, Law
 
 
@@ -38,14 +38,14 @@ class Actions:
             if choice == name if isinstance(choice, str) else np.array_equal(choice, value):
                 return name
         known = ", ".join(list(self.values)[:8]) + ", …" * (len(self.values) > 8)
-        raise ModelError(f"{self.task}.expert", f"chose {choice!r}, which is no action; the actions are {known}")
+        raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is no action; the actions are {known}")
 
 
 def numbered(task: str, first: int, count: int, names: Sequence[str] | None) -> Actions:
     """Discrete actions: names as given, or the numbers themselves."""
     names = [str(first + k) for k in range(count)] if names is None else list(names)
     if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"{task}.actions", f"expected {count} different names, not {names}")
+        raise UserError(f"{task}.actions", f"expected {count} different names, not {names}")
     return Actions(task, {name: first + k for k, name in enumerate(names)})
 
 
@@ -67,4 +67,4 @@ def set_attribute(owner: Any, path: str, value: Any) -> None:
         getattr(owner, last)  # a new attribute would have no effect
         setattr(owner, last, value)
     except AttributeError as error:
-        raise ModelError(kind, f"its hidden value cannot be set as {path!r}: {error}") from None
+        raise UserError(kind, f"its hidden value cannot be set as {path!r}: {error}") from None

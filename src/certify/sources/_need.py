@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 
 def need(module: str, extra: str = "sources") -> ModuleType:
@@ -12,4 +12,4 @@ def need(module: str, extra: str = "sources") -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = (error.name or module).partition(".")[0]
-        raise ModelError("", f"needs {package}; install the extra '{extra}'") from None
+        raise UserError("", f"needs {package}; install the extra '{extra}'") from None

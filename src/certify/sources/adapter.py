@@ -10,10 +10,10 @@ from typing import Any, Generic, SupportsIndex, TypeVar
 
 import numpy as np
 
-from certify.errors import ModelError
-from certify.merged import Rational
-from certify.model import Model
-from certify.reading import rational
+from certify.core.merged import Rational
+from certify.core.model import Model
+from certify.core.reading import rational
+from certify.errors import UserError
 
 H = TypeVar("H", bound=Hashable)
 History = tuple[str, ...]  # o₁, a₁, o₂, …, o_t as symbols
@@ -71,16 +71,16 @@ class Adapter(Generic[H]):
         """Hidden values of positive weight with their exact weights, which sum to one."""
         place = f"{self.name}.hidden"
         if not len(self.hidden):
-            raise ModelError(place, "no hidden value is given; a task that hides nothing has one, such as [None]")
+            raise UserError(place, "no hidden value is given; a task that hides nothing has one, such as [None]")
         if not isinstance(self.hidden, Mapping):
             return [(value, Fraction(1, len(self.hidden))) for value in self.hidden]
         pairs = [(value, rational(weight, place)) for value, weight in self.hidden.items()]
         for value, weight in pairs:
             if weight < 0:
-                raise ModelError(place, f"the weight {weight} of {value!r} is negative")
+                raise UserError(place, f"the weight {weight} of {value!r} is negative")
         total = sum(weight for _, weight in pairs)
         if total != 1:
-            raise ModelError(place, f"the weights sum to {total}, not to 1")
+            raise UserError(place, f"the weights sum to {total}, not to 1")
         return [(value, weight) for value, weight in pairs if weight]
 
 
@@ -121,7 +121,7 @@ def _model(adapter: Adapter[H], played: list[Trajectory[H]]) -> Model:
 def trajectories(adapter: Adapter[H], verify: bool = True) -> list[Trajectory[H]]:
     """Every trajectory; to verify, each is played again with other seeds in the global generators."""
     if not isinstance(adapter.horizon, SupportsIndex) or adapter.horizon < 1:
-        raise ModelError(f"{adapter.name}.horizon", f"expected a whole number of steps, not {adapter.horizon!r}")
+        raise UserError(f"{adapter.name}.horizon", f"expected a whole number of steps, not {adapter.horizon!r}")
     found: list[Trajectory[H]] = []
     rng = random.Random(0)
     with _reseeded(rng):  # an environment may seed the global generators: that must not reach the caller
@@ -129,7 +129,7 @@ def trajectories(adapter: Adapter[H], verify: bool = True) -> list[Trajectory[H]
             for share, steps in branches(adapter, hidden):
                 found.append(Trajectory(hidden, weight * share, steps))
                 if len(found) > MOST_EPISODES:
-                    raise ModelError(adapter.name, f"more than {MOST_EPISODES:,} trajectories; shorten the horizon")
+                    raise UserError(adapter.name, f"more than {MOST_EPISODES:,} trajectories; shorten the horizon")
                 if verify:
                     with _reseeded(rng):
                         play(adapter, hidden, steps)
@@ -173,14 +173,14 @@ def play(adapter: Adapter[H], hidden: H, known: Sequence[Step] = ()) -> list[Ste
 def _stepped(adapter: Adapter[H], action: str) -> tuple[Any, bool]:
     result = adapter.step(action)
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], bool | np.bool_):
-        raise ModelError(f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended")
+        raise UserError(f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended")
     return result
 
 
 def _symbol(adapter: Adapter[H], raw: Any, t: int) -> str:
     symbol = adapter.symbol(raw)
     if not isinstance(symbol, str):
-        raise ModelError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
+        raise UserError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
     return symbol
 
 
@@ -190,11 +190,11 @@ def _law(adapter: Adapter[H], hidden: H, history: History) -> dict[str, Fraction
         return {given: Fraction(1)}
     place = f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
     if not isinstance(given, Mapping) or not all(isinstance(action, str) for action in given):
-        raise ModelError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
+        raise UserError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
     law = {action: rational(p, place) for action, p in given.items()}
     if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
         listed = ", ".join(f"{action} {p}" for action, p in law.items()) or "no action"
-        raise ModelError(place, f"is no distribution ({listed}): the probabilities are positive and sum to 1")
+        raise UserError(place, f"is no distribution ({listed}): the probabilities are positive and sum to 1")
     return {action: p for action, p in law.items() if p}
 
 
@@ -204,7 +204,7 @@ def _same(adapter: Adapter[H], hidden: H, known: Sequence[Step], steps: Sequence
     if known[t].symbol == steps[t].symbol and known[t].law == steps[t].law:
         return
     fault = "the expert disagrees with itself" if known[t].symbol == steps[t].symbol else "is not deterministic"
-    raise ModelError(
+    raise UserError(
         f"{adapter.name} with hidden value {hidden!r}",
         f"{fault} at step {t + 1}: first {_told(known, t)}, then {_told(steps, t)}; "
         "put all randomness into the hidden value or the expert's law",
@@ -218,7 +218,7 @@ def _told(steps: Sequence[Step], t: int) -> str:
 
 
 def check_task(adapter: Adapter[H], episodes: int = 20, seed: int = 0) -> list[str]:
-    """Verify an adapter as Gymnasium's `check_env` does; returns what was found, raises ModelError at the first fault.
+    """Verify an adapter as Gymnasium's `check_env` does; returns what was found, raises UserError at the first fault.
 
     Hidden values sum to one; every trajectory repeats itself with other seeds in the global generators; symbols are
     text; sampled live episodes agree at every step with the trajectories that the symbolic model is made of. That an

@@ -15,7 +15,7 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources.adapter import Adapter, History, readable
 
 _LONGEST_LINE = 2**24
@@ -38,7 +38,7 @@ class Bridge:
             )
         except OSError as error:
             self._errors.close()
-            raise ModelError(self.command[0], f"the worker cannot be started: {error.strerror}") from None
+            raise UserError(self.command[0], f"the worker cannot be started: {error.strerror}") from None
         self._buffer = b""
 
     def __enter__(self) -> "Bridge":
@@ -106,7 +106,7 @@ class Bridge:
 
     def _fail(self, reason: str) -> Any:
         self.close()
-        raise ModelError(f"worker {self.name}", reason) from None
+        raise UserError(f"worker {self.name}", reason) from None
 
 
 def from_bridge(bridge: Bridge, **task: Any) -> Adapter[Hashable]:
@@ -116,7 +116,7 @@ def from_bridge(bridge: Bridge, **task: Any) -> Adapter[Hashable]:
         hidden = {_hashable(value): str(weight) for value, weight in described["hidden"]}
         name, horizon = str(described["name"]), int(described["horizon"])
     except (KeyError, TypeError, ValueError):
-        raise ModelError(f"worker {bridge.name}", "describes a task without name, horizon and hidden values") from None
+        raise UserError(f"worker {bridge.name}", "describes a task without name, horizon and hidden values") from None
 
     def step(action: str) -> tuple[Any, bool]:
         observation, ended = bridge.call("step", action=action)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
-from certify.model import Model
+from certify.core.model import Model
+from certify.errors import UserError
 from certify.sources._need import need
 from certify.sources.adapter import readable
 
@@ -55,7 +55,7 @@ class CardGame:
                 if t == self.horizon:
                     break
                 if any(ended):
-                    raise ModelError(self.name, f"live episode {k + 1} ends after step {t}, not {self.horizon}")
+                    raise UserError(self.name, f"live episode {k + 1} ends after step {t}, not {self.horizon}")
                 after: Chances = {}
                 for state, weight in belief.items():
                     for target, p in self.move(t, state, action).items():
@@ -66,14 +66,14 @@ class CardGame:
     def _action(self, t: int, belief: Chances) -> str:
         actions = {self.expert(t, state) for state in belief}
         if len(actions) > 1:
-            raise ModelError(self.name, f"the expert knows more than its history at step {t}")
+            raise UserError(self.name, f"the expert knows more than its history at step {t}")
         return actions.pop()
 
     def _seen(self, t: int, belief: Chances, raw: Any, episode: int) -> Chances:
         shown = readable(raw)
         kept = {state: weight for state, weight in belief.items() if self.observe(t, state) == shown}
         if not kept:
-            raise ModelError(self.name, f"live episode {episode + 1} shows {shown} at step {t}; the model excludes it")
+            raise UserError(self.name, f"live episode {episode + 1} shows {shown} at step {t}; the model excludes it")
         return kept
 
 
@@ -97,7 +97,7 @@ def repeat_first(horizon: int = 13, decks: int = 1) -> CardGame:
 def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
     """Say the suit of the card k − 1 steps ago; before there is one, any suit will do and the expert says 0."""
     if k < 1:
-        raise ModelError("repeat_previous.k", f"expected at least 1, the present card, not {k}")
+        raise UserError("repeat_previous.k", f"expected at least 1, the present card, not {k}")
 
     def start() -> Chances:
         return {((suit,), left): p for suit, left, p in _draw((13 * decks,) * SUITS)}
@@ -145,7 +145,7 @@ def count_recall(horizon: int = 10) -> CardGame:
 def autoencode(cards: int = 8) -> CardGame:
     """Watch the suits of a whole deck, then say them backwards."""
     if cards % SUITS or cards < SUITS:
-        raise ModelError("autoencode.cards", f"expected a multiple of {SUITS}, not {cards}")
+        raise UserError("autoencode.cards", f"expected a multiple of {SUITS}, not {cards}")
 
     def start() -> Chances:
         return {((suit,), left): p for suit, left, p in _draw((cards // SUITS,) * SUITS)}
@@ -173,7 +173,7 @@ def autoencode(cards: int = 8) -> CardGame:
 def higher_lower(ranks: int = 3, horizon: int = 8) -> CardGame:
     """Guess whether the next card is higher, by counting what is left; 0 says higher, also when both are as likely."""
     if not 2 <= ranks <= 13 or not 1 <= horizon < SUITS * ranks:
-        raise ModelError("higher_lower", f"expected 2 to 13 ranks and a horizon below the {SUITS * ranks} cards")
+        raise UserError("higher_lower", f"expected 2 to 13 ranks and a horizon below the {SUITS * ranks} cards")
 
     def start() -> Chances:
         return {(rank, left): p for rank, left, p in _draw((SUITS,) * ranks)}
@@ -214,7 +214,7 @@ def _draw(left: Counts) -> list[tuple[int, Counts, Fraction]]:
 
 def _cut(horizon: int, whole: int) -> str:
     if not 1 <= horizon <= whole:
-        raise ModelError("horizon", f"expected 1 to {whole} steps, not {horizon}")
+        raise UserError("horizon", f"expected 1 to {whole} steps, not {horizon}")
     return "" if horizon == whole else f"first {horizon} of {whole} steps"
 
 

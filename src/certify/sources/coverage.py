@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from certify.errors import ModelError
-from certify.exact import Ints, conditional_entropy, group_sums, pair, rank, representatives
-from certify.floors import Floor, floors
-from certify.graph import Episodes, Graph, Laws, build
-from certify.model import Model
-from certify.relations import Relation, compatibility, strong_classes
+from certify.core.exact import Ints, conditional_entropy, group_sums, pair, rank, representatives
+from certify.core.floors import Floor, floors
+from certify.core.graph import Episodes, Graph, Laws, build
+from certify.core.model import Model
+from certify.core.relations import Relation, compatibility, strong_classes
+from certify.errors import UserError
 
 MOST_HISTORIES = 500  # of a model whose resamples are certified anew
 MOST_KINDS = 8  # in one colouring of such a model
@@ -73,7 +73,7 @@ class Recording:
     def episodes(self) -> Episodes:
         """The distinct trajectories; `origin` is the first episode that took each."""
         if self.model.episodes is None:
-            raise ModelError("", "a recording needs a model that lists its episodes")
+            raise UserError("", "a recording needs a model that lists its episodes")
         return self.model.episodes
 
     @property
@@ -105,7 +105,7 @@ class Recording:
         A resample never shows more than the data do, so the interval leans low: read it beside the missing mass.
         """
         if resamples < 1:
-            raise ModelError("resamples", f"expected at least one resample, not {resamples}")
+            raise UserError("resamples", f"expected at least one resample, not {resamples}")
         draw = np.random.default_rng(seed)
         bounds = np.cumsum(self.counts)
         kept = None if self.small else _Kept(self.episodes, self.floors)
@@ -126,12 +126,12 @@ class Recording:
         undrawn = _undrawn(self.model.graph)
         if self.latents is None:
             if latents is not None:
-                raise ModelError("latents", "none were recorded; give the latent configuration of each episode")
+                raise UserError("latents", "none were recorded; give the latent configuration of each episode")
             return Coverage("different trajectories", dict(enumerate(self.counts)), None, undrawn)
         full = None if latents is None else tally(latents)
         strange = [item for item in self.latents if full is not None and item not in full]
         if strange:
-            raise ModelError("latents", f"the recorded configuration {strange[0]!r} is not in the full set")
+            raise UserError("latents", f"the recorded configuration {strange[0]!r} is not in the full set")
         unseen = None if full is None else tuple(item for item in full if item not in self.latents)
         return Coverage("latent configurations", self.latents, unseen, undrawn)
 
@@ -163,7 +163,7 @@ def tally(latents: Iterable[Any]) -> dict[Hashable, int]:
     for k, latent in enumerate(latents):
         value = _plain(latent)
         if value is None or not isinstance(value, Hashable):
-            raise ModelError(f"latents[{k}]", f"{latent!r} is no configuration; give text, a number or a tuple of them")
+            raise UserError(f"latents[{k}]", f"{latent!r} is no configuration; give text, a number or a tuple of them")
         counts[value] = counts.get(value, 0) + 1
     return counts
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
-from certify.merged import Rational
-from certify.model import Model
+from certify.core.merged import Rational
+from certify.core.model import Model
+from certify.errors import UserError
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
 from certify.sources._need import need
 from certify.sources.adapter import MOST_EPISODES, Adapter, H, History, readable
@@ -39,15 +39,15 @@ def from_dm(
     task = name or type(env).__name__
     for part in ("reset", "step", "action_spec"):
         if not hasattr(env, part):
-            raise ModelError(task, f"is no dm_env environment: it has no {part}")
+            raise UserError(task, f"is no dm_env environment: it has no {part}")
     if not callable(set_hidden):
-        raise ModelError(task, "set_hidden must be a function of environment and hidden value")
+        raise UserError(task, "set_hidden must be a function of environment and hidden value")
     table = _actions(env, actions, task)
 
     def reset(value: H) -> Any:
         first = set_hidden(env, value)
         if first is None:
-            raise ModelError(task, "set_hidden returned nothing; expected the first time step or observation")
+            raise UserError(task, "set_hidden returned nothing; expected the first time step or observation")
         return getattr(first, "observation", first)
 
     def step(action: str) -> tuple[Any, bool]:
@@ -62,7 +62,7 @@ def _actions(env: Any, actions: Sequence[str] | Mapping[str, Any] | None, task: 
         return Actions(task, actions)
     spec = env.action_spec()
     if not hasattr(spec, "num_values"):
-        raise ModelError(f"{task}.actions", f"{type(spec).__name__} is not discrete; give actions={{name: value, …}}")
+        raise UserError(f"{task}.actions", f"{type(spec).__name__} is not discrete; give actions={{name: value, …}}")
     return numbered(task, int(spec.minimum), int(spec.num_values), actions)
 
 
@@ -197,4 +197,4 @@ def _time(history: History) -> int:
 
 def _require(holds: bool, place: str, reason: str) -> None:
     if not holds:
-        raise ModelError(place, reason)
+        raise UserError(place, reason)

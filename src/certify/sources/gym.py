@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from certify.errors import ModelError
-from certify.merged import Rational
+from certify.core.merged import Rational
+from certify.errors import UserError
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
 from certify.sources._need import need
 from certify.sources.adapter import Adapter, H, readable
@@ -42,7 +42,7 @@ def from_gym(
     env = _made(env)
     task = name or _name(env)
     if not callable(set_hidden):
-        raise ModelError(task, "set_hidden must be by_options(…), by_attribute(…), by_seed(…) or a function")
+        raise UserError(task, "set_hidden must be by_options(…), by_attribute(…), by_seed(…) or a function")
     table = _actions(env, actions, task)
 
     def reset(value: H) -> Any:
@@ -51,7 +51,7 @@ def from_gym(
     def step(action: str) -> tuple[Any, bool]:
         result = env.step(table.values[action])
         if not isinstance(result, tuple) or len(result) != 5:
-            raise ModelError(task, "step does not return five values; expected the interface of Gymnasium 1.x")
+            raise UserError(task, "step does not return five values; expected the interface of Gymnasium 1.x")
         return result[0], bool(result[2] or result[3])
 
     return Adapter(task, horizon, hidden, reset, step, by_name(expert, table, env.unwrapped), symbol, modified)
@@ -69,11 +69,11 @@ def by_options(
 
     def start(env: Any, hidden: H) -> tuple[Any, Any]:
         if "options" not in _keywords(env):
-            raise ModelError(_name(env), "reset takes no options: choose the hidden value by_attribute or by_seed")
+            raise UserError(_name(env), "reset takes no options: choose the hidden value by_attribute or by_seed")
         given = {options: hidden} if isinstance(options, str) else dict(options(hidden))
         result = env.reset(seed=next(seeds), options=given)
         if hidden_of is not None and (held := hidden_of(env.unwrapped)) != hidden:
-            raise ModelError(_name(env), f"was reset with options {given!r}, but its hidden value is {held!r}")
+            raise UserError(_name(env), f"was reset with options {given!r}, but its hidden value is {held!r}")
         return result
 
     return start
@@ -108,14 +108,14 @@ def by_seed(hidden_of: Callable[[Any], Hashable], tries: int = 1000, each: int =
         while len(seeds) < each:
             seed = next(untried, None)
             if seed is None:
-                raise ModelError(_name(env), _not_found(found, hidden, tries, each))
+                raise UserError(_name(env), _not_found(found, hidden, tries, each))
             env.reset(seed=seed)
             found.setdefault(_held(env, hidden_of), deque()).append(seed)
         seeds.rotate(1)
         result = env.reset(seed=seeds[0])
         if (held := _held(env, hidden_of)) != hidden:
             place = f"{_name(env)}.reset(seed={seeds[0]})"
-            raise ModelError(place, f"does not repeat itself: its hidden value was {hidden!r} and is now {held!r}")
+            raise UserError(place, f"does not repeat itself: its hidden value was {hidden!r} and is now {held!r}")
         return result
 
     return start
@@ -124,7 +124,7 @@ def by_seed(hidden_of: Callable[[Any], Hashable], tries: int = 1000, each: int =
 def _held(env: Any, hidden_of: Callable[[Any], Hashable]) -> Hashable:
     held = hidden_of(env.unwrapped)
     if not isinstance(held, Hashable):
-        raise ModelError(f"{_name(env)}.hidden_of", f"gave {held!r}; a hidden value is a number, text or a tuple")
+        raise UserError(f"{_name(env)}.hidden_of", f"gave {held!r}; a hidden value is a number, text or a tuple")
     return held
 
 
@@ -143,13 +143,13 @@ def _made(env: Any) -> Any:
         try:
             env = gymnasium.make(env, disable_env_checker=True)
         except gymnasium.error.Error as error:
-            raise ModelError(env, " ".join(str(error).split())) from None
+            raise UserError(env, " ".join(str(error).split())) from None
     if not all(hasattr(env, part) for part in ("reset", "step", "unwrapped", "action_space")):
-        raise ModelError(type(env).__name__, "is no Gymnasium environment and no environment id")
+        raise UserError(type(env).__name__, "is no Gymnasium environment and no environment id")
     if hasattr(env, "single_action_space"):
-        raise ModelError(type(env).__name__, "is a vector of environments; give one of them")
+        raise UserError(type(env).__name__, "is a vector of environments; give one of them")
     if "seed" not in _keywords(env):
-        raise ModelError(_name(env), "reset takes no seed; expected the interface of Gymnasium 1.x")
+        raise UserError(_name(env), "reset takes no seed; expected the interface of Gymnasium 1.x")
     return env
 
 
@@ -171,11 +171,11 @@ def _actions(env: Any, actions: Sequence[str] | Mapping[str, Any] | None, task: 
         return Actions(task, actions)
     space = env.action_space
     if not hasattr(space, "n") or not hasattr(space, "start"):
-        raise ModelError(f"{task}.actions", f"{space} is not Discrete; give actions={{name: value, …}}")
+        raise UserError(f"{task}.actions", f"{space} is not Discrete; give actions={{name: value, …}}")
     return numbered(task, int(space.start), int(space.n), actions)
 
 
 def _first(result: Any, task: str) -> Any:
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
-        raise ModelError(task, "a reset must return the observation and an info dictionary, as in Gymnasium 1.x")
+        raise UserError(task, "a reset must return the observation and an info dictionary, as in Gymnasium 1.x")
     return result[0]

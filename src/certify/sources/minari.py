@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from certify.sources.adapter import History, Law, readable
 from certify.sources.recordings import Recording, Symboliser, Text, from_recordings, symbolic
@@ -53,9 +53,9 @@ def _opened(dataset: str) -> Any:
         return minari.load_dataset(dataset)
     except FileNotFoundError:
         remedy = f"fetch it with 'minari download {dataset}', or check MINARI_DATASETS_PATH"
-        raise ModelError(dataset, f"no local Minari dataset has this id; {remedy}") from None
+        raise UserError(dataset, f"no local Minari dataset has this id; {remedy}") from None
     except Exception as error:  # Minari reports a damaged dataset by many kinds of error
-        raise ModelError(dataset, f"cannot be read ({_line(error)})") from None
+        raise UserError(dataset, f"cannot be read ({_line(error)})") from None
 
 
 def _episodes(dataset: Any, title: str) -> Iterator[tuple[EpisodeData, int]]:
@@ -65,7 +65,7 @@ def _episodes(dataset: Any, title: str) -> Iterator[tuple[EpisodeData, int]]:
         for episode, metadata in zip(dataset, promised, strict=True):
             yield episode, int(metadata["total_steps"])
     except Exception as error:  # only Minari's own code runs here
-        raise ModelError(title, f"cannot be read ({_line(error)})") from None
+        raise UserError(title, f"cannot be read ({_line(error)})") from None
 
 
 def _line(error: BaseException) -> str:
@@ -76,7 +76,7 @@ def _pairs(episode: EpisodeData, steps: int, place: str) -> Iterator[tuple[Any, 
     """(observation, action) of each step; dictionaries and tuples of arrays are taken apart by time."""
     observations, actions = _length(episode.observations, place), _length(episode.actions, place)
     if actions != steps or observations != steps + 1:
-        raise ModelError(
+        raise UserError(
             place,
             f"{observations} observations and {actions} actions, but the dataset promises {steps} steps and one more "
             "observation; steps are missing",
@@ -90,7 +90,7 @@ def _length(data: Any, place: str) -> int:
         return len(data)
     lengths = {_length(part, place) for part in parts}
     if len(lengths) != 1:
-        raise ModelError(place, f"its parts have {' and '.join(map(str, sorted(lengths)))} steps; they must agree")
+        raise UserError(place, f"its parts have {' and '.join(map(str, sorted(lengths)))} steps; they must agree")
     return lengths.pop()
 
 

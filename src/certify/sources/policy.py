@@ -17,15 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from certify.answer import Answer, certify
-from certify.assignments import verify
-from certify.errors import ModelError
-from certify.exact import Ints, pair, rank, representatives, total_of
-from certify.graph import Graph
-from certify.machine import Machine, State
-from certify.merged import unfold
-from certify.model import Model
-from certify.rates import conditional_rate
-from certify.relations import Matrix
+from certify.core.assignments import verify
+from certify.core.exact import Ints, pair, rank, representatives, total_of
+from certify.core.graph import Graph
+from certify.core.merged import unfold
+from certify.core.model import Model
+from certify.core.rates import conditional_rate
+from certify.core.relations import Matrix
+from certify.errors import UserError
+from certify.machines.machine import Machine, State
 from certify.sources.adapter import readable
 from certify.witness import distinguish, history_text, word_text
 
@@ -163,7 +163,7 @@ class MachinePolicy:
         else:
             self._now = self.machine.advance(self._now, previous, observation)
         if len(self._now.law) != 1:
-            raise ModelError(f"machine state {self._now.name!r}", "acts at random, so it is no deterministic policy")
+            raise UserError(f"machine state {self._now.name!r}", "acts at random, so it is no deterministic policy")
         return next(iter(self._now.law))
 
     @property
@@ -181,7 +181,7 @@ def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10
     own = _as_expert(graph, acts)
     answer, behaviour = (certify(Model(histories), seconds=seconds) for histories in (graph, own))
     if not all(relation.decided for relation in answer.relations + behaviour.relations):
-        raise ModelError(model.name or "model", "has too many histories to compare; shorten the horizon")
+        raise UserError(model.name or "model", "has too many histories to compare; shorten the horizon")
     labels = _labels(graph, states) if states is not None else None
     state = incomplete = None
     if labels is not None:
@@ -217,7 +217,7 @@ def _tree(model: Model) -> Graph:
     """One node a history; merged graphs are unfolded where that is small."""
     histories = total_of(model.graph.levels[-1].paths)
     if histories > MOST_HISTORIES:
-        raise ModelError(
+        raise UserError(
             model.name or "model", f"has {histories:,} histories; a policy is driven along {MOST_HISTORIES:,} at most"
         )
     merged = any(np.any(level.paths != 1) for level in model.graph.levels)
@@ -227,7 +227,7 @@ def _tree(model: Model) -> Graph:
 def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Hashable]] | None]:
     """What the policy does, and the state it exposes, after every history; twice, so that it must repeat itself."""
     if not callable(getattr(policy, "reset", None)) or not callable(getattr(policy, "act", None)):
-        raise ModelError("policy", "needs reset() and act(observation)")
+        raise UserError("policy", "needs reset() and act(observation)")
     acts: list[list[str | None]] = [[None] * level.size for level in graph.levels]
     states: list[list[Hashable]] = [[None] * level.size for level in graph.levels]
     informed = _takes_previous(policy.act)
@@ -247,9 +247,7 @@ def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Has
             for before, now, what in ((acts[t][node], action, "does"), (states[t][node], state, "is in state")):
                 if before != now:
                     history = history_text(graph, t, node)
-                    raise ModelError(
-                        "policy", f"does not repeat itself: after {history} it {what} {before}, then {now}"
-                    )
+                    raise UserError("policy", f"does not repeat itself: after {history} it {what} {before}, then {now}")
     names = [[action for action in level if action is not None] for level in acts]
     return names, states if hasattr(policy, "state") else None
 
@@ -257,11 +255,11 @@ def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Has
 def _act(policy: Policy, seen: tuple[str | None, ...], graph: Graph, t: int, node: int) -> str:
     try:
         return readable(policy.act(*seen))
-    except ModelError:
+    except UserError:
         raise
     except Exception as error:  # whatever a policy raises, the user needs the history that it raised it on
         reason = str(error) or type(error).__name__
-        raise ModelError(f"policy after {history_text(graph, t, node)}", f"act failed: {reason}") from error
+        raise UserError(f"policy after {history_text(graph, t, node)}", f"act failed: {reason}") from error
 
 
 def _takes_previous(act: Callable[..., Any]) -> bool:
@@ -288,7 +286,7 @@ def _frozen(state: Any) -> Hashable:
     if isinstance(state, dict):
         return frozenset((key, _frozen(item)) for key, item in state.items())
     if not isinstance(state, Hashable) or (type(state).__hash__ is object.__hash__ and state is not None):
-        raise ModelError("policy.state", f"is a {type(state).__name__}, which has no value to compare; expose a tuple")
+        raise UserError("policy.state", f"is a {type(state).__name__}, which has no value to compare; expose a tuple")
     return state
 
 

@@ -14,10 +14,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from certify.errors import ModelError
-from certify.merged import Rational
-from certify.model import Model
-from certify.reading import rational
+from certify.core.merged import Rational
+from certify.core.model import Model
+from certify.core.reading import rational
+from certify.errors import UserError
 from certify.sources._cassandra import parse
 from certify.sources._problem import Problem, Row
 from certify.sources.adapter import History, Law
@@ -45,7 +45,7 @@ class Controller:
         if not isinstance(self.action, Mapping):
             return self.action(node)
         if node not in self.action:
-            raise ModelError("policy", f"has no action for {node!r}")
+            raise UserError("policy", f"has no action for {node!r}")
         return self.action[node]
 
     def after(self, node: Hashable, action: str, observation: str) -> Hashable:
@@ -54,7 +54,7 @@ class Controller:
         for key in ((node, action, observation), (node, observation)):
             if key in self.move:
                 return self.move[key]
-        raise ModelError("policy", f"has no move from {node!r} after {action!r} and {observation!r}")
+        raise UserError("policy", f"has no move from {node!r} after {action!r} and {observation!r}")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Privileged:
         if not isinstance(self.action, Mapping):
             return self.action(state)
         if state not in self.action:
-            raise ModelError("policy", f"has no action for the state {state!r}")
+            raise UserError("policy", f"has no action for the state {state!r}")
         return self.action[state]
 
 
@@ -105,14 +105,14 @@ class Pomdp(Problem):
         Discounted; ties go to the first action of the file. Nodes are (actions left, belief).
         """
         if horizon < 1:
-            raise ModelError("horizon", f"expected at least one action, not {horizon}")
+            raise UserError("horizon", f"expected at least one action, not {horizon}")
         beliefs = _Beliefs(self)
         start: Belief = tuple(sorted(self.start.items()))
         choice = beliefs.plan(start, horizon)
 
         def action(node: tuple[int, Belief]) -> str:
             if not node[0]:
-                raise ModelError("policy", f"was planned for {horizon} actions; plan as many as the model has")
+                raise UserError("policy", f"was planned for {horizon} actions; plan as many as the model has")
             return self.actions[choice[node]]
 
         def move(node: tuple[int, Belief], action: str, observation: str) -> tuple[int, Belief]:
@@ -153,19 +153,17 @@ class Pomdp(Problem):
             table = Controller((), policy, lambda node, action, observation: (*node, observation))
             return table.start, lambda state, node: table.law(node), table.after
         if not callable(policy):
-            raise ModelError("policy", f"expected a Controller, a Privileged, a table or a function, not {policy!r}")
+            raise UserError("policy", f"expected a Controller, a Privileged, a table or a function, not {policy!r}")
         return (START,), lambda state, node: policy(node), lambda node, action, shown: (*node, action, shown)
 
     def _checked(self, law: Law) -> dict[str, Fraction]:
         given: Mapping[str, Rational] = {law: 1} if isinstance(law, str) else law
         for action in given:
             if action not in self.actions:
-                raise ModelError(
-                    "policy", f"takes {action!r}, which is none of the actions ({', '.join(self.actions)})"
-                )
+                raise UserError("policy", f"takes {action!r}, which is none of the actions ({', '.join(self.actions)})")
         exact = {action: rational(p, "policy") for action, p in given.items()}
         if any(p < 0 for p in exact.values()) or sum(exact.values()) != 1:
-            raise ModelError("policy", f"gives no distribution: the probabilities sum to {sum(exact.values())}")
+            raise UserError("policy", f"gives no distribution: the probabilities sum to {sum(exact.values())}")
         return exact
 
 
@@ -197,7 +195,7 @@ class _Beliefs:
             for belief, action in product(layers[-1], range(len(self.pomdp.actions))):
                 following.update({after: None for _, after in self.after(belief, action).values()})
                 if count + len(following) > MOST_BELIEFS:
-                    raise ModelError("horizon", f"more than {MOST_BELIEFS:,} beliefs are reached; plan fewer actions")
+                    raise UserError("horizon", f"more than {MOST_BELIEFS:,} beliefs are reached; plan fewer actions")
             layers.append(following)
             count += len(following)
         return layers
@@ -238,15 +236,15 @@ def load_pomdp(path: str | os.PathLike[str], rounding: Rational = ROUNDING) -> P
     path = Path(path)
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ModelError(path.name, f"has more than {MOST_BYTES:,} bytes")
+            raise UserError(path.name, f"has more than {MOST_BYTES:,} bytes")
         raw = path.read_bytes()
     except OSError as error:
-        raise ModelError(path.name, f"cannot be read: {error.strerror}") from None
+        raise UserError(path.name, f"cannot be read: {error.strerror}") from None
     try:
         return read_pomdp(raw.decode("utf-8-sig"), path.stem, rounding)
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise ModelError(f"line {line}", "not UTF-8 text; save the file as UTF-8") from None
+        raise UserError(f"line {line}", "not UTF-8 text; save the file as UTF-8") from None
 
 
 def classics() -> list[str]:
@@ -257,7 +255,7 @@ def classics() -> list[str]:
 def classic(name: str) -> Pomdp:
     """One of the problems that come along."""
     if name not in classics():
-        raise ModelError("classic", f"no problem is called {name!r}; there are {', '.join(classics())}")
+        raise UserError("classic", f"no problem is called {name!r}; there are {', '.join(classics())}")
     return read_pomdp((_shelf() / f"{name}.pomdp").read_text(encoding="utf-8"), name)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
-from certify.exact import as_masses
-from certify.graph import Episodes, Laws, build
-from certify.model import Model
-from certify.reading import rational
+from certify.core.exact import as_masses
+from certify.core.graph import Episodes, Laws, build
+from certify.core.model import Model
+from certify.core.reading import rational
+from certify.errors import UserError
 from certify.sources.adapter import END, History, Law, readable
 from certify.sources.coverage import Coverage, Interval, Recording, tally
 
@@ -45,16 +45,16 @@ def from_recordings(
     refused: frequencies are no law. `latents` tells the hidden configuration of each episode, for the coverage.
     """
     if isinstance(episodes, Mapping) or not _is_listed(episodes):
-        raise ModelError("episodes", f"expected a list of episodes, not {_brief(episodes)}")
+        raise UserError("episodes", f"expected a list of episodes, not {_brief(episodes)}")
     if laws is not None and oracle is not None:
-        raise ModelError("laws", "both logged laws and an oracle are given; choose one")
+        raise UserError("laws", "both logged laws and an oracle are given; choose one")
     recorded = [symbolic(episode, symbol, action, f"episodes[{k}]") for k, episode in enumerate(episodes)]
     if not recorded:
-        raise ModelError("episodes", "the dataset is empty; record at least one episode")
+        raise UserError("episodes", "the dataset is empty; record at least one episode")
     hidden = None if latents is None else list(latents)
     for place, given in (("laws", laws), ("latents", hidden)):
         if given is not None and len(given) != len(recorded):
-            raise ModelError(place, f"{len(given)} entries for {len(recorded)} episodes")
+            raise UserError(place, f"{len(given)} entries for {len(recorded)} episodes")
     reader = _Reader(recorded)
     merged = reader.merge(reader.experts(laws, oracle))
     return Recording(Model(build(merged), merged, name), None if hidden is None else tally(hidden))
@@ -66,13 +66,13 @@ def symbolic(episode: Any, symbol: Symboliser, action: Symboliser, place: str) -
     for t, step in enumerate(_steps(episode, place)):
         where = f"{place}.steps[{t}]"
         if step is None:
-            raise ModelError(where, "the step is missing; record it, or cut the episode before it")
+            raise UserError(where, "the step is missing; record it, or cut the episode before it")
         if not _is_pair(step):
-            raise ModelError(where, f"expected a pair (observation, action), not {_brief(step)}")
+            raise UserError(where, f"expected a pair (observation, action), not {_brief(step)}")
         shown, done = _named(step[0], symbol, f"{where}.obs"), _named(step[1], action, f"{where}.action")
         text.append((shown, done))
     if not text:
-        raise ModelError(place, "the episode has no steps")
+        raise UserError(place, "the episode has no steps")
     return text
 
 
@@ -82,14 +82,14 @@ def _steps(episode: Any, place: str) -> Iterable[Any]:
         for key in ("observations", "actions"):
             values: Any = episode.get(key)
             if isinstance(values, Mapping) or not _is_listed(values):
-                raise ModelError(f"{place}.{key}", f"expected one entry a step, not {_brief(values)}")
+                raise UserError(f"{place}.{key}", f"expected one entry a step, not {_brief(values)}")
             columns.append(list(values))
         if len(columns[0]) != len(columns[1]):
             said = f"{len(columns[0])} observations, but {len(columns[1])} actions"
-            raise ModelError(place, f"{said}; a step has one of each, so drop an observation that no action follows")
+            raise UserError(place, f"{said}; a step has one of each, so drop an observation that no action follows")
         return zip(*columns, strict=True)
     if not _is_listed(episode):
-        raise ModelError(place, f"expected a sequence of pairs (observation, action), not {_brief(episode)}")
+        raise UserError(place, f"expected a sequence of pairs (observation, action), not {_brief(episode)}")
     return episode
 
 
@@ -108,12 +108,12 @@ def _is_pair(step: Any) -> bool:
 def _named(raw: Any, name: Symboliser, place: str) -> str:
     flaw = _flaw(raw)
     if flaw:
-        raise ModelError(place, f"{flaw}; record it, or cut the episode before it")
+        raise UserError(place, f"{flaw}; record it, or cut the episode before it")
     text = name(raw)
     if not isinstance(text, str):
-        raise ModelError(place, f"the symboliser gives {_brief(text)}; a symbol is text")
+        raise UserError(place, f"the symboliser gives {_brief(text)}; a symbol is text")
     if not _lasting(text):
-        raise ModelError(place, f"{_brief(text)} is no lasting name; give a symboliser")
+        raise UserError(place, f"{_brief(text)} is no lasting name; give a symboliser")
     return str(text)
 
 
@@ -147,7 +147,7 @@ def _check_end(recorded: list[Text]) -> None:
         for t, step in enumerate(text):
             ended = ended or step[0] == END
             if ended and step != (END, END):
-                raise ModelError(
+                raise UserError(
                     f"episodes[{k}].steps[{t}]",
                     f"the episodes have unequal lengths, so the symbol {END!r} is kept for padding; rename it",
                 )
@@ -188,7 +188,7 @@ class _Reader:
             before, action = first.setdefault(history, (k, row[t][1]))
             if action != row[t][1]:
                 one, two = (_spelled(self._action(number)) for number in (action, row[t][1]))
-                raise ModelError(
+                raise UserError(
                     f"episodes[{k}].steps[{t}]",
                     f"stochastic expert or (A2) failure: after {self._told(row, t)} episode {before} takes {one} and "
                     f"episode {k} takes {two}; log the laws or give an oracle",
@@ -230,7 +230,7 @@ class _Reader:
         result: list[Ids] = []
         for k, (row, length) in enumerate(zip(self.rows, self.lengths, strict=True)):
             if len(laws[k]) != length:
-                raise ModelError(f"laws[{k}]", f"{len(laws[k])} laws, but the episode has {length} steps")
+                raise UserError(f"laws[{k}]", f"{len(laws[k])} laws, but the episode has {length} steps")
             padded = [*laws[k], *[END] * (len(row) - length)]
             ids = tuple(self._law(law, f"laws[{k}][{t}]") for t, law in enumerate(padded))
             result.append(self._supported(k, row, ids))
@@ -239,10 +239,10 @@ class _Reader:
     def _law(self, given: Law, place: str) -> int:
         law = {given: 1} if isinstance(given, str) else given
         if not isinstance(law, Mapping) or not all(isinstance(action, str) for action in law):
-            raise ModelError(place, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
+            raise UserError(place, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
         exact = {action: rational(p, f"{place}[{action!r}]") for action, p in law.items()}
         if any(p < 0 for p in exact.values()) or sum(exact.values()) != 1:
-            raise ModelError(place, f"is no distribution: the probabilities sum to {sum(exact.values())}")
+            raise UserError(place, f"is no distribution: the probabilities sum to {sum(exact.values())}")
         return self.laws.intern({self.actions.setdefault(a, len(self.actions)): p for a, p in exact.items() if p})
 
     def _supported(self, k: int, row: Row, ids: Ids) -> Ids:
@@ -251,7 +251,7 @@ class _Reader:
             if action not in allowed:
                 named = ", ".join(_spelled(self._action(number)) for number in allowed)
                 taken = _spelled(self._action(action))
-                raise ModelError(
+                raise UserError(
                     f"episodes[{k}].steps[{t}].action", f"{taken} is outside the support of its law ({named})"
                 )
         return ids

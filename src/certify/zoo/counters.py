@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from certify.model import Model
+from certify.core.model import Model
 from certify.zoo.registry import instance, require
 
 

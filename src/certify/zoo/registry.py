@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
-from certify.errors import ModelError
-from certify.model import Model
-from certify.reading import rational
+from certify.core.model import Model
+from certify.core.reading import rational
+from certify.errors import UserError
 
 Parameter = int | Fraction
 L = TypeVar("L")
@@ -32,12 +32,12 @@ class Instance:
         """A parameter from text, refused by name."""
         if parameter not in self.defaults:
             known = ", ".join(self.defaults) or "none"
-            raise ModelError(self.name, f"unknown parameter {parameter!r}; it has {known}")
+            raise UserError(self.name, f"unknown parameter {parameter!r}; it has {known}")
         exact = rational(value, f"{self.name}.{parameter}")
         if isinstance(self.defaults[parameter], Fraction):
             return exact
         if exact.denominator != 1:
-            raise ModelError(f"{self.name}.{parameter}", f"expected a whole number, not {exact}")
+            raise UserError(f"{self.name}.{parameter}", f"expected a whole number, not {exact}")
         return int(exact)
 
 
@@ -67,7 +67,7 @@ def find(name: str) -> Instance:
             return item
     near = difflib.get_close_matches(name, _INSTANCES, 3, 0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else "python -m certify --list shows all"
-    raise ModelError("", f"no instance is called {name!r}; {hint}")
+    raise UserError("", f"no instance is called {name!r}; {hint}")
 
 
 def build(name: str, **parameters: str | Parameter) -> Model:
@@ -82,7 +82,7 @@ def build(name: str, **parameters: str | Parameter) -> Model:
 def require(holds: bool, place: str, reason: str) -> None:
     """Refuse an impossible parameter in one line."""
     if not holds:
-        raise ModelError(place, reason)
+        raise UserError(place, reason)
 
 
 def uniform(latents: Iterable[L]) -> list[tuple[L, Fraction]]:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from certify.model import Model
+from certify.core.model import Model
 from certify.zoo.registry import instance, require, uniform
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 from diacritic.commands.train import load_task
@@ -34,17 +34,17 @@ class Export:
             from certify.certificate import certificate_json
             from certify.check import check
             from diacritic.demos.storage import write_text
-            from diacritic.rollout.kept import keep
+            from diacritic.rollout.machine_file import keep
             from diacritic.training.evaluate import machines
             from diacritic.training.runs import load_run
 
             manifest, _, architecture, weights = load_run(self.run_folder)
             name = self.task or manifest.get("task")
             if name is None or "task_version" in manifest:
-                raise ModelError(str(self.run_folder), "is no run on a symbolic task; only those are finite machines")
+                raise UserError(str(self.run_folder), "is no run on a symbolic task; only those are finite machines")
             model = _task(str(name))
             if manifest.get("model_sha256", model.digest) != model.digest:
-                raise ModelError(str(self.run_folder), f"learned another model than {name!r}; give it with --task")
+                raise UserError(str(self.run_folder), f"learned another model than {name!r}; give it with --task")
             learned = machines({key: value[None] for key, value in weights.items()}, architecture, model)[0]
             origin = {"run": self.run_folder.name, "learner": manifest["learner"], "seed": manifest["run"]["seed"]}
             with working("proving the machine right on every history"):
@@ -77,11 +77,11 @@ class Play:
 
     def run(self) -> int:
         if self.episodes < 1:
-            raise ModelError("play", f"--episodes is at least 1, not {self.episodes}")
+            raise UserError("play", f"--episodes is at least 1, not {self.episodes}")
         with remedies():
-            from diacritic.rollout.errors import first_error
-            from diacritic.rollout.kept import Kept
+            from diacritic.rollout.machine_file import Kept
             from diacritic.rollout.sampled import sample
+            from diacritic.rollout.verify import first_error
 
             kept = Kept.load(self.machine)
             model = load_task(self.task[0], self.task[1:]) if self.task else _task(kept.task)

@@ -22,7 +22,7 @@ class Figure:
     """Where to write, as .svg, .pdf or .png; NAME.svg without it."""
 
     def run(self) -> int:
-        from diacritic.report.figures import FIGURES, find, write_figure
+        from reproduction.paper_figures import FIGURES, find, write_figure
 
         if self.name == "list":
             for item in FIGURES:

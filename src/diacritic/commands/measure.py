@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 from diacritic.commands.probe import kept_probe
@@ -48,14 +48,14 @@ class Measure:
 
     def run(self) -> int:
         if not self.runs:
-            raise ModelError("measure", "give the folder of at least one run")
+            raise UserError("measure", "give the folder of at least one run")
         if self.episodes != 0 and self.episodes < 16:
-            raise ModelError("--episodes", f"{self.episodes} are too few to judge by; give 0 or at least 16")
+            raise UserError("--episodes", f"{self.episodes} are too few to judge by; give 0 or at least 16")
         if self.interventions != 0 and self.interventions < 8:
-            raise ModelError("--interventions", f"{self.interventions} are too few to judge by; give 0 or at least 8")
+            raise UserError("--interventions", f"{self.interventions} are too few to judge by; give 0 or at least 8")
         with remedies():
             from diacritic.measure.report import show, summary
-            from diacritic.rollout.stored import find_runs
+            from diacritic.rollout.run_loading import find_runs
 
             paths = find_runs(self.runs)
             recorded, symbolic = _sorted(paths)
@@ -96,7 +96,7 @@ class Measure:
                     known[name] = model, self._requirement(model)
             model, requirement = known[name]
             if manifest.get("model_sha256", model.digest) != model.digest:
-                raise ModelError(str(path), f"learned another model than {name!r}; give the right one with --task")
+                raise UserError(str(path), f"learned another model than {name!r}; give the right one with --task")
             manifest, shape, architecture, weights = load_run(path)
             learner, seed = str(manifest["learner"]), int(manifest["run"]["seed"])
             subject = Subject(path.name, model.name or name, learner, seed, "codes on every history, exact weights")
@@ -116,10 +116,10 @@ class Measure:
         if not paths:
             return
         if self.task is None or not is_recording(self.task):
-            raise ModelError(str(paths[0]), "learned from a recording; give its path with --task")
+            raise UserError(str(paths[0]), "learned from a recording; give its path with --task")
         from diacritic.demos.storage import load
         from diacritic.measure.recorded_run import Effort, examine_recorded
-        from diacritic.rollout.stored import groups
+        from diacritic.rollout.run_loading import groups
 
         demos = load(self.task)
         probe = kept_probe(Path(self.task), demos.digest)
@@ -133,7 +133,7 @@ class Measure:
     def _name(self, path: Path, manifest: Mapping[str, Any]) -> str:
         name = self.task or manifest.get("task")
         if name is None:
-            raise ModelError(str(path), "does not say what it learned; give the task with --task")
+            raise UserError(str(path), "does not say what it learned; give the task with --task")
         return str(name)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 if TYPE_CHECKING:
     from diacritic.tasks.franka.task import Task
@@ -18,7 +18,7 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, sign, value = text.partition("=")
         if not sign or not key or not value:
-            raise ModelError(text, "expected KEY=VALUE, such as bits=2")
+            raise UserError(text, "expected KEY=VALUE, such as bits=2")
         given[key] = value
     return given
 
@@ -46,20 +46,20 @@ def remedies() -> Iterator[None]:
             raise
         extra = EXTRAS[package]
         said = f"is not installed; install the extra {extra!r}: pip install 'diacritic[{extra}]'"
-        raise ModelError(package, said) from None
+        raise UserError(package, said) from None
     except RuntimeError as problem:
         place, sign, reason = str(problem).partition(": ")
         if place != "rendering" or not sign:
             raise
-        raise ModelError(place, reason) from None
+        raise UserError(place, reason) from None
 
 
 def _read(place: str, text: str, default: Any) -> Any:
     if isinstance(default, bool):
         if text.lower() not in ("true", "false"):
-            raise ModelError(place, f"{text!r} is neither true nor false")
+            raise UserError(place, f"{text!r} is neither true nor false")
         return text.lower() == "true"
     try:
         return type(default)(text)
     except ValueError:
-        raise ModelError(place, f"{text!r} is no {type(default).__name__}") from None
+        raise UserError(place, f"{text!r} is no {type(default).__name__}") from None

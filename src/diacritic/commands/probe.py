@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 
@@ -33,7 +33,7 @@ class Probe:
 
     def run(self) -> int:
         if not self.demos:
-            raise ModelError("probe", "give at least one recording")
+            raise UserError("probe", "give at least one recording")
         with remedies():
             from diacritic.demos.storage import load
 
@@ -85,7 +85,7 @@ def kept_probe(recording: Path, digest: str) -> dict[str, Any] | None:
         return None
     document = read_json(path, FORMAT, "run `diacritic probe` again")
     if document.get("demos_sha256") != digest:
-        raise ModelError(str(path), "is of another recording; run `diacritic probe` again")
+        raise UserError(str(path), "is of another recording; run `diacritic probe` again")
     return document
 
 

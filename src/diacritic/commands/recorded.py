@@ -10,17 +10,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 from diacritic.demos.binner import Binner
 from diacritic.demos.storage import Demos, load
 from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
-from diacritic.training.afterwards import forgotten
+from diacritic.memory.shape import Architecture
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.compress_recorded import forgotten
 from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -38,7 +38,7 @@ BINNER = "binner.json"
 def train_recorded(options: "Train") -> int:
     """Train, judge on the held-out episodes, save the runs with scale and binner, print the table."""
     if options.parameters:
-        raise ModelError(options.parameters[0], "a recording brings its own parameters; record another one instead")
+        raise UserError(options.parameters[0], "a recording brings its own parameters; record another one instead")
     demos = load(options.task)
     task = task_of(demos)
     learned, held_out = demos.split(options.demonstrations or DEMONSTRATIONS)
@@ -88,7 +88,7 @@ def task_of(demos: Demos) -> "Task":
     task = make_task(demos.task, **demos.parameters)
     if demos.task_version != task.version:
         said = f"is of version {demos.task_version} of {demos.task}, but this is version {task.version}"
-        raise ModelError("recording", f"{said}; record it anew")
+        raise UserError("recording", f"{said}; record it anew")
     return task
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Report:
 
     def run(self) -> int:
         if not self.inputs:
-            raise ModelError("report", "give at least one input: a zoo task, a model, a run, a recording or a ledger")
+            raise UserError("report", "give at least one input: a zoo task, a model, a run, a recording or a ledger")
         if self.out.is_dir():
-            raise ModelError(str(self.out), "is a folder; give the name of a file")
+            raise UserError(str(self.out), "is a folder; give the name of a file")
         from diacritic.report.page import write_page
 
         found = write_page(self.inputs, self.out, self.film, self.title)

@@ -11,13 +11,13 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
     from diacritic.rollout.franka import Rollouts
-    from diacritic.rollout.stored import Group
+    from diacritic.rollout.run_loading import Group
 
 FORMAT = "diacritic-rollout/1"
 
@@ -40,10 +40,10 @@ class Rollout:
 
     def run(self) -> int:
         if not self.runs:
-            raise ModelError("rollout", "give the folder of at least one run")
+            raise UserError("rollout", "give the folder of at least one run")
         with remedies():
             from diacritic.rollout.franka import play, takeover
-            from diacritic.rollout.stored import groups
+            from diacritic.rollout.run_loading import groups
 
             for group in groups(self.runs):
                 first = 0 if self.until is None else takeover(group.task, self.until)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import franka_task, pairs, remedies
 
@@ -88,7 +88,7 @@ class SelectK:
             place = task(self.task, **_typed(self.task, self.parameters))
         gate, steps = ("task", 10_000) if place.recorded else ("external", 6000)
         if min(self.seeds, self.steps or 1) < 1:
-            raise ModelError("select-k", "--seeds and --steps are at least 1")
+            raise UserError("select-k", "--seeds and --steps are at least 1")
         return Cell(
             "select-k",
             place,

@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Selection:
         from diacritic.studies.choose import cells_of, studies_named
 
         if not names:
-            raise ModelError("study", "give the name of at least one study; `diacritic study list` has them")
+            raise UserError("study", "give the name of at least one study; `diacritic study list` has them")
         return cells_of(studies_named(names), self.only, self.seeds, self.quick)
 
 
@@ -100,8 +100,8 @@ class Show:
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
 
     def run(self) -> int:
-        from diacritic.studies.catalogue import FIGURES
         from diacritic.studies.choose import studies_named
+        from reproduction.catalogue import FIGURES
 
         studies = studies_named(self.names)
         for study in studies:
@@ -139,14 +139,14 @@ class Run:
 
     def run(self) -> int:
         with remedies():
-            from diacritic.studies.catalogue import FIGURES
             from diacritic.studies.choose import studies_named
             from diacritic.studies.engine import jobs_of, run_here
-            from diacritic.studies.figure import measure
             from diacritic.studies.lock import disk_faults, locked
+            from reproduction.catalogue import FIGURES
+            from reproduction.figure import measure
 
             if self.engine not in ("local", "ray"):
-                raise ModelError("--engine", f"no engine is called {self.engine!r}; known: local, ray")
+                raise UserError("--engine", f"no engine is called {self.engine!r}; known: local, ray")
             studies = studies_named(self.names)
             trains = any(study.cells for study in studies) or not self.names
             cells = self.selection.cells(self.names) if trains else []
@@ -207,10 +207,10 @@ class Compare:
     def run(self) -> int:
         with remedies():
             from diacritic.studies.choose import studies_named
-            from diacritic.studies.compare import compare
-            from diacritic.studies.pages import page
             from diacritic.studies.results import Results
-            from diacritic.studies.scoreboard import comparisons, scoreboard, write_pages
+            from reproduction.compare import compare
+            from reproduction.pages import page
+            from reproduction.scoreboard import comparisons, scoreboard, write_pages
 
             found = Results.read(self.results)
             if self.names:
@@ -237,7 +237,7 @@ class Export:
     def run(self) -> int:
         with remedies():
             from diacritic.studies.engine import missing_cells
-            from diacritic.studies.exchange import export, pack
+            from diacritic.studies.job_manifest import export, pack
             from diacritic.studies.lock import disk_faults, locked
 
             setting = self.place.setting(self.out, quick=self.selection.quick)
@@ -245,7 +245,7 @@ class Export:
             cells = missing_cells(wanted, setting.results)
             if not cells:
                 said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
-                raise ModelError(" ".join(self.names), f"{said}; there is nothing to export")
+                raise UserError(" ".join(self.names), f"{said}; there is nothing to export")
             with disk_faults(), locked(self.out):
                 orders, placed = pack(cells, setting.demos, setting.forecaster_steps)
                 export(orders, placed, self.out, setting.demos)
@@ -266,7 +266,7 @@ class Import:
 
     def run(self) -> int:
         with remedies():
-            from diacritic.studies.incoming import import_results
+            from diacritic.studies.collect import import_results
             from diacritic.studies.lock import disk_faults, locked
 
             setting = self.place.setting(self.folder)

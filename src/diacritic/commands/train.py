@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from certify import Model, certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from certify.zoo import build
 from diacritic.commands.parameters import pairs
@@ -51,8 +51,8 @@ class Train:
     """Also write TensorBoard events here."""
 
     def run(self) -> int:
-        from diacritic.carrier.shape import Architecture
         from diacritic.measure.scores import Requirement
+        from diacritic.memory.shape import Architecture
         from diacritic.training.checkpoint import fingerprint
         from diacritic.training.cohort import Plan, Run
         from diacritic.training.evaluate import sufficient
@@ -67,7 +67,7 @@ class Train:
                 print(f"{item.name:28} {item.note}")
             return 0
         if min(self.seeds, self.steps, self.codes) < 1:
-            raise ModelError("train", "--seeds, --steps and --codes are at least 1")
+            raise UserError("train", "--seeds, --steps and --codes are at least 1")
         chosen, start = learner(self.learner), preset(self.preset)
         if is_recording(self.task):
             from diacritic.commands.recorded import train_recorded
@@ -175,11 +175,11 @@ def load_task(name: str, parameters: tuple[str, ...]) -> Model:
     """A zoo instance with KEY=VALUE parameters, or a model file."""
     if name.endswith((".json", ".npz")):
         if parameters:
-            raise ModelError(parameters[0], "a model file takes no parameters")
+            raise UserError(parameters[0], "a model file takes no parameters")
         try:
             return replace(Model.load(name), name=Path(name).stem)
-        except ModelError as problem:
-            raise ModelError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
+        except UserError as problem:
+            raise UserError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
     return build(name, **pairs(parameters))
 
 

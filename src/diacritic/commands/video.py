@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import franka_task, pairs, remedies
 
@@ -31,16 +31,16 @@ class Video:
 
     def run(self) -> int:
         if bool(self.task) == (self.run_ is not None):
-            raise ModelError("video", "give either the name of a task or --run")
+            raise UserError("video", "give either the name of a task or --run")
         latents = {name: _whole(f"hidden.{name}", text) for name, text in pairs(self.hidden).items()}
         with remedies(), working("filming"):
             player = binner = None
             if self.run_ is not None:
-                from diacritic.rollout.stored import groups
+                from diacritic.rollout.run_loading import groups
 
                 (group,) = groups([self.run_])
                 if len(group.runs) != 1:
-                    raise ModelError(str(self.run_), "holds several runs; give one of them")
+                    raise UserError(str(self.run_), "holds several runs; give one of them")
                 task, player, binner = group.task, group.policies(), group.binner
             else:
                 task = franka_task(self.task, self.parameters)
@@ -55,4 +55,4 @@ def _whole(place: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ModelError(place, f"{text!r} is no whole number") from None
+        raise UserError(place, f"{text!r} is no whole number") from None

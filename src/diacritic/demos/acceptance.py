@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certify import Answer, certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos import leaks, reconstruct, requirement, storage
 from diacritic.demos.binner import Binner
 from diacritic.demos.pixel_probe import EPOCHS, pixel_table
@@ -76,7 +76,7 @@ def accept(
         checks.append(_leaks("pixel leaks", pixel_table(demos, binner, None, held_out, epochs, variables=pictured)))
     try:
         recorded, uniform = requirement.certify_recording(demos), certify(reconstruct.complete(demos).model)
-    except ModelError as error:
+    except UserError as error:
         return Acceptance((*checks, Check("certificate", False, str(error))))
     checks.append(_certificate(recorded, uniform))
     if fresh is not None:
@@ -108,7 +108,7 @@ def _coverage(demos: Demos) -> Check:
     """Complete, or else every unrecorded configuration can be rebuilt from donors by a validated rule."""
     try:
         found = requirement.coverage(demos)
-    except ModelError as error:
+    except UserError as error:
         return Check("coverage", False, str(error))
     unseen = list(found.unseen or ())
     data: dict[str, Any] = {
@@ -127,7 +127,7 @@ def _coverage(demos: Demos) -> Check:
                 f"rebuilt from donors; the rule reproduces {rebuilt} of {total} recorded ones from another donor"
             )
             passed = rebuilt == total
-        except ModelError as error:
+        except UserError as error:
             said.append(f"cannot be rebuilt: {error}")
             passed = False
     return Check("coverage", passed, "\n".join(said), data)
@@ -217,7 +217,7 @@ def _fresh(uniform: Answer, binner: Binner, fresh: Demos) -> Check:
     found = requirement.different_visibility(binner, other)
     try:
         found += requirement.differences(uniform, certify(reconstruct.complete(fresh).model))
-    except ModelError as error:
+    except UserError as error:
         found.append(str(error))
     succeeded = int(fresh.success.sum())
     text = f"{len(found)} differences" + (f", first: {found[0]}" if found else f" to seed {fresh.seed}")

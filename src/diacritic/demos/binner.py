@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.convention import Convention, Factor
 from diacritic.demos.storage import Floats, read_json, write_text
 
@@ -132,14 +132,14 @@ class Binner:
             if len(keys) != len(names) or readings.keys() != {factor.name for factor in convention.factors}:
                 raise ValueError("its tables do not fit together")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ModelError(str(path), f"is no binner ({error}); fit the binner anew") from None
+            raise UserError(str(path), f"is no binner ({error}); fit the binner anew") from None
         return Binner(convention, readings, keys, names)
 
     def _nearest(self, factor: Factor, position: NDArray[np.float64], start: int, told: Latents | None) -> Ints:
         reading = self.readings[factor.name]
         steps = len(position)
         if start + steps > len(reading.visible):
-            raise ModelError(f"step {start + steps - 1}", f"the binner knows {len(reading.visible)} steps only")
+            raise UserError(f"step {start + steps - 1}", f"the binner knows {len(reading.visible)} steps only")
         result = np.full(position.shape[:2], NULL, np.int64)
         for t in np.flatnonzero(reading.visible[start : start + steps]):
             means = reading.means[start + t]  # [given, own, axes]
@@ -224,7 +224,7 @@ def _position(convention: Convention, observations: Floats) -> NDArray[np.float6
 
 def _half(episodes: int) -> int:
     if episodes < 2:
-        raise ModelError("episodes", f"{episodes} recorded; the binner needs one half to fit and one to be tested on")
+        raise UserError("episodes", f"{episodes} recorded; the binner needs one half to fit and one to be tested on")
     return episodes // 2
 
 
@@ -255,7 +255,7 @@ def _one_timeline(phase: Ints) -> None:
     mixed = np.flatnonzero((phase != phase[:, :1]).any(1))
     if len(mixed):
         place = f"observations[{mixed[0]}]"
-        raise ModelError(place, "the episodes are in different phases; record them on one timeline")
+        raise UserError(place, "the episodes are in different phases; record them on one timeline")
 
 
 def _nulls(means: NDArray[np.float64]) -> Any:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.acceptance import accept, store
 from diacritic.demos.leaks import HELD_OUT
 from diacritic.demos.lerobot import export_lerobot
@@ -45,7 +45,7 @@ class RecordOptions:
 def run(task: Recordable, options: RecordOptions) -> int:
     """Record and check; 0 if every check passed (or none was asked for), 1 otherwise."""
     if options.lerobot is not None and options.lerobot.exists():
-        raise ModelError(str(options.lerobot), "exists already; choose a new folder")
+        raise UserError(str(options.lerobot), "exists already; choose a new folder")
     stem = options.stem(task.name)
     demos, binner = record(task, options.episodes, options.seed, options.batch)
     manifest = save(demos, stem)

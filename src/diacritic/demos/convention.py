@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 SEPARATION = 0.05  # metres between class means
 NOISE_MULTIPLE = 25  # or so many standard deviations of the sensor noise
@@ -55,14 +55,14 @@ class Convention:
             for other in factor.given:
                 if other not in names or other == factor.name:
                     said = f"{other!r} is no other factor; choose from {names}"
-                    raise ModelError(f"factors[{factor.name}].given", said)
+                    raise UserError(f"factors[{factor.name}].given", said)
         for name in self.designed:
             if name not in names:
-                raise ModelError("designed", f"{name!r} is no factor; choose from {names}")
+                raise UserError("designed", f"{name!r} is no factor; choose from {names}")
         for name, phases in self.shown.items():
             for phase in phases:
                 if phase not in self.phases:
-                    raise ModelError(f"shown[{name}]", f"{phase!r} is no phase; choose from {list(self.phases)}")
+                    raise UserError(f"shown[{name}]", f"{phase!r} is no phase; choose from {list(self.phases)}")
 
     def factor(self, name: str) -> Factor:
         return next(factor for factor in self.factors if factor.name == name)
@@ -86,7 +86,7 @@ class Convention:
                 values[name] = {key: tuple(items) for key, items in document[name].items()}
             return Convention(**_tuples(values))
         except (KeyError, TypeError, AttributeError) as error:
-            raise ModelError("convention", f"cannot be read ({type(error).__name__}: {error}); record anew") from None
+            raise UserError("convention", f"cannot be read ({type(error).__name__}: {error}); record anew") from None
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import track
 from certify.sources._need import need
 from diacritic.demos.binner import NULL, Binner
@@ -82,7 +82,7 @@ def table(
     for question, name in track([(question, name) for question in questions for name in probes], text):
         episodes = len(question.labels)
         if not 0 < held_out < episodes:
-            raise ModelError("held_out", f"expected 1 to {episodes - 1} of the {episodes} episodes, not {held_out}")
+            raise UserError("held_out", f"expected 1 to {episodes - 1} of the {episodes} episodes, not {held_out}")
         cut = episodes - held_out
         predicted = probes[name](question.inputs[:cut], question.labels[:cut], question.inputs[cut:])
         chance = np.bincount(question.labels).max() / episodes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.demos.storage import Demos
 
@@ -31,9 +31,9 @@ def export_lerobot(demos: Demos, folder: str | os.PathLike[str], fps: int = 10) 
     """
     target = Path(folder)
     if target.exists():
-        raise ModelError(str(target), "exists already; choose a new folder")
+        raise UserError(str(target), "exists already; choose a new folder")
     if fps < 1:
-        raise ModelError("fps", f"expected a whole number of steps a second, not {fps}")
+        raise UserError("fps", f"expected a whole number of steps a second, not {fps}")
     building = target.with_name(target.name + ".partial")
     shutil.rmtree(building, ignore_errors=True)
     features = _features(demos)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.demos.convention import Convention
 from diacritic.demos.storage import FORMAT, OBSERVATION_SIZE, Demos
@@ -40,7 +40,7 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
                 jpeg_encoding=False,
             )
     except ValueError as error:  # an id without version, or one that is taken
-        raise ModelError(dataset_id, " ".join(str(error).split())) from None
+        raise UserError(dataset_id, " ".join(str(error).split())) from None
     dataset.storage.update_metadata({_KEY: json.dumps(_meta(demos))})
     return dataset
 
@@ -51,17 +51,17 @@ def import_minari(dataset_id: str) -> Demos:
     try:
         dataset = minari.load_dataset(dataset_id)
     except FileNotFoundError:
-        raise ModelError(dataset_id, "no local Minari dataset has this id; check MINARI_DATASETS_PATH") from None
+        raise UserError(dataset_id, "no local Minari dataset has this id; check MINARI_DATASETS_PATH") from None
     own = dataset.storage.metadata.get(_KEY)
     if own is None:
         remedy = "read it with certify.sources.minari.from_minari"
-        raise ModelError(dataset_id, f"was not exported by Diacritic, so it has no latents or symbols; {remedy}")
+        raise UserError(dataset_id, f"was not exported by Diacritic, so it has no latents or symbols; {remedy}")
     meta = json.loads(own)
     if meta["format"] != FORMAT:
-        raise ModelError(dataset_id, f"holds {meta['format']!r}, but this version reads {FORMAT!r}; export it anew")
+        raise UserError(dataset_id, f"holds {meta['format']!r}, but this version reads {FORMAT!r}; export it anew")
     demos = _assembled(dataset, meta)
     if demos.digest != meta["sha256"]:
-        raise ModelError(dataset_id, "is not what was exported (its digest differs); export it anew")
+        raise UserError(dataset_id, "is not what was exported (its digest differs); export it anew")
     return demos
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import HELD_OUT, Cell, Question, Values, coarse, most_values, status, table
@@ -30,7 +30,7 @@ def pixel_table(
     The first frame of a phase is where a frame taken one step late shows the decision before it is made.
     """
     if demos.frames is None:
-        raise ModelError("frames", "the recording has no images; record it with pixels")
+        raise UserError("frames", "the recording has no images; record it with pixels")
     asked: list[Question] = []
     most = most_values(demos.episodes - held_out)
     asked_for = _chosen(demos.convention.hidden, variables)
@@ -52,7 +52,7 @@ def pixel_table(
 def _chosen(hidden: Mapping[str, int], variables: Sequence[str] | None) -> dict[str, int]:
     for name in variables or ():
         if name not in hidden:
-            raise ModelError(name, f"is no hidden variable of this recording; there are {', '.join(hidden)}")
+            raise UserError(name, f"is no hidden variable of this recording; there are {', '.join(hidden)}")
     return {name: size for name, size in hidden.items() if not variables or name in variables}
 
 

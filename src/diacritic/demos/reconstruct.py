@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources.coverage import Recording
 from diacritic.demos.requirement import (
     Configuration,
@@ -93,7 +93,7 @@ def _rule(
             rule.table[values] = part
             rule.donors.setdefault(values, set()).add(configuration)
         return rule
-    raise ModelError(f"step {t}", f"the latents of {demos.task} do not determine the symbol; it is not deterministic")
+    raise UserError(f"step {t}", f"the latents of {demos.task} do not determine the symbol; it is not deterministic")
 
 
 def _rebuilt(rules: list[list[Rule]], configuration: Configuration) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ def _rebuilt(rules: list[list[Rule]], configuration: Configuration) -> list[tupl
     for row in rules:
         for rule in row:
             if rule.chosen(configuration) not in rule.table:
-                raise ModelError(f"step {rule.step}", f"no recorded episode can stand in for {configuration}")
+                raise UserError(f"step {rule.step}", f"no recorded episode can stand in for {configuration}")
         phase, *middle, action = (rule.table[rule.chosen(configuration)] for rule in row)
         probe = [part for part in middle if len(part) == 1]  # a channel is one sign, a class is name=value
         classes = [part for part in middle if len(part) > 1]

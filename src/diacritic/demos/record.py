@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.binner import Binner, Latents
 from diacritic.demos.convention import Convention
@@ -47,9 +47,9 @@ class Recordable(Protocol):
 def record(task: Recordable, episodes: int, seed: int = 0, batch: int = 64) -> tuple[Demos, Binner]:
     """Record `episodes` demonstrations and fit the binner to them; the same seed gives the same recording."""
     if batch < 1:
-        raise ModelError("batch", f"expected at least one episode, not {batch}")
+        raise UserError("batch", f"expected at least one episode, not {batch}")
     if seed < 0:
-        raise ModelError("seed", f"{seed} is negative; give 0 or more")
+        raise UserError("seed", f"{seed} is negative; give 0 or more")
     latents = stratified(task.convention.strata, episodes, seed, task.convention.nuisances)
     parts: list[Raw] = []
     for first in track(range(0, episodes, batch), f"recording {task.name}"):
@@ -88,7 +88,7 @@ def joined(parts: list[Raw]) -> Raw:
     """Batches side by side."""
     first, *others = parts
     if any(part.latents.keys() != first.latents.keys() for part in others):
-        raise ModelError("latents", "the batches recorded different latents")
+        raise UserError("latents", "the batches recorded different latents")
     frames = [part.frames for part in parts if part.frames is not None]
     return Raw(
         observations=np.concatenate([part.observations for part in parts], axis=1),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Answer, certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources.coverage import Coverage, Recording
 from certify.sources.recordings import from_recordings
 from diacritic.demos.binner import Binner
@@ -111,7 +111,7 @@ def first_episodes(demos: Demos) -> dict[Configuration, int]:
 
 def _latent(demos: Demos, name: str) -> NDArray[np.int32]:
     if name not in demos.latents:
-        raise ModelError(f"latents[{name}]", f"was not recorded; known are {', '.join(demos.latents)}")
+        raise UserError(f"latents[{name}]", f"was not recorded; known are {', '.join(demos.latents)}")
     return demos.latents[name]
 
 

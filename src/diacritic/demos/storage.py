@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.convention import Convention
 
 FORMAT = "diacritic-demos/1"
@@ -54,18 +54,18 @@ class Demos:
     def __post_init__(self) -> None:
         for name, (array, dtype, shape) in self._expected().items():
             if array.dtype != dtype or len(array.shape) != len(shape):
-                raise ModelError(name, f"expected {dtype} with axes {_axes(shape)}, not {array.dtype} {array.shape}")
+                raise UserError(name, f"expected {dtype} with axes {_axes(shape)}, not {array.dtype} {array.shape}")
             for size, wanted in zip(array.shape, shape, strict=True):
                 if wanted is not None and size != wanted:
-                    raise ModelError(name, f"expected axes {_axes(shape)}, not {array.shape}")
+                    raise UserError(name, f"expected axes {_axes(shape)}, not {array.shape}")
         for name, values in (("observations", self.observations), ("actions", self.actions)):
             if not np.isfinite(values).all():
                 t, n = np.argwhere(~np.isfinite(values).all(axis=2))[0].tolist()
-                raise ModelError(f"{name}[{t}, {n}]", "the value is not finite; record the episode anew")
+                raise UserError(f"{name}[{t}, {n}]", "the value is not finite; record the episode anew")
         for name, table in (("symbols", self.symbol_names), ("choices", self.choice_names)):
             values = getattr(self, name)
             if values.size and not 0 <= values.min() <= values.max() < len(table):
-                raise ModelError(name, f"an index lies outside the {len(table)} names of its table")
+                raise UserError(name, f"an index lies outside the {len(table)} names of its table")
 
     def _expected(self) -> dict[str, tuple[Array, type, tuple[int | None, ...]]]:
         """Of every array: its element type and its axes, None where any size will do."""
@@ -123,7 +123,7 @@ class Demos:
     def split(self, train: int) -> tuple["Demos", "Demos"]:
         """The first `train` episodes to learn from, and the rest to test on."""
         if not 0 < train < self.episodes:
-            raise ModelError("train", f"expected 1 to {self.episodes - 1} of the {self.episodes} episodes, not {train}")
+            raise UserError("train", f"expected 1 to {self.episodes - 1} of the {self.episodes} episodes, not {train}")
         return self.take(slice(0, train)), self.take(slice(train, None))
 
 
@@ -159,17 +159,17 @@ def load(stem: str | os.PathLike[str], task: str | None = None, task_version: in
         promised: dict[str, Any] = dict(document["arrays"])
     except (KeyError, TypeError, ValueError) as error:
         said = f"{type(error).__name__}: {error}"
-        raise ModelError(str(manifest_path), f"is no complete manifest ({said}); record anew") from None
+        raise UserError(str(manifest_path), f"is no complete manifest ({said}); record anew") from None
     for key, wanted in (("task", task), ("task_version", task_version)):
         if wanted is not None and meta[key] != wanted:
             said = f"{key.replace('_', ' ')} {meta[key]!r}, but {wanted!r} is asked for"
-            raise ModelError(str(manifest_path), f"holds {said}; record that one")
+            raise UserError(str(manifest_path), f"holds {said}; record that one")
     arrays: dict[str, Any] = dict(_read_arrays(arrays_path, promised))
     latents = {name.removeprefix(_LATENT): arrays.pop(name) for name in list(arrays) if name.startswith(_LATENT)}
     try:
         return Demos(**meta, **arrays, latents=latents)
-    except (ModelError, TypeError) as error:
-        raise ModelError(str(arrays_path), f"does not hold a recording ({error}); record anew") from None
+    except (UserError, TypeError) as error:
+        raise UserError(str(arrays_path), f"does not hold a recording ({error}); record anew") from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -184,12 +184,12 @@ def read_json(path: Path, expected: str, remedy: str) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(str(path), f"cannot be read: {error.strerror or error}") from None
+        raise UserError(str(path), f"cannot be read: {error.strerror or error}") from None
     except ValueError:
-        raise ModelError(str(path), f"is truncated or no JSON; {remedy}") from None
+        raise UserError(str(path), f"is truncated or no JSON; {remedy}") from None
     found = document.get("format") if isinstance(document, dict) else None
     if found != expected:
-        raise ModelError(str(path), f"is of format {found!r}, but this version reads {expected!r}; {remedy}")
+        raise UserError(str(path), f"is of format {found!r}, but this version reads {expected!r}; {remedy}")
     return document
 
 
@@ -227,15 +227,15 @@ def _read_arrays(path: Path, promised: Mapping[str, Any]) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:  # numpy leaves a bad file open
             arrays = {name: data[name] for name in data.files}
     except OSError as error:
-        raise ModelError(str(path), f"cannot be read: {error.strerror or error}") from None
+        raise UserError(str(path), f"cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, ValueError, EOFError, KeyError, zlib.error) as error:
-        raise ModelError(str(path), f"is truncated or no npz of plain arrays ({error}); record anew") from None
+        raise UserError(str(path), f"is truncated or no npz of plain arrays ({error}); record anew") from None
     if arrays.keys() != promised.keys():
         odd = sorted(arrays.keys() ^ promised.keys())[0]
-        raise ModelError(str(path), f"holds other arrays than its manifest says, such as {odd!r}; record anew")
+        raise UserError(str(path), f"holds other arrays than its manifest says, such as {odd!r}; record anew")
     for name, array in arrays.items():
         if _digest(array) != promised[name].get("sha256"):
-            raise ModelError(str(path), f"the array {name!r} is not the one that was recorded; record anew")
+            raise UserError(str(path), f"the array {name!r} is not the one that was recorded; record anew")
     return arrays
 
 

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 
 def stratified(
@@ -22,9 +22,9 @@ def stratified(
     others = dict(nuisances or {})
     for name, size in {**strata, **others}.items():
         if size < 1:
-            raise ModelError(f"strata[{name}]", f"expected at least one value, not {size}")
+            raise UserError(f"strata[{name}]", f"expected at least one value, not {size}")
     if episodes < 1:
-        raise ModelError("episodes", f"expected at least one episode, not {episodes}")
+        raise UserError("episodes", f"expected at least one episode, not {episodes}")
     draw = np.random.default_rng(seed)
     drawn = _structured(strata, episodes, draw) if strata else {}
     drawn |= {name: _balanced(size, episodes, draw) for name, size in others.items()}

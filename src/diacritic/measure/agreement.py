@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.statistics import wilson
 
 
@@ -26,7 +26,7 @@ class Agreement:
         one, two = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
         names = list(range(len(one)) if seeds is None else seeds)
         if one.shape != two.shape or one.ndim != 1 or len(names) != len(one) or not len(one):
-            raise ModelError("verdicts", f"{one.size} and {two.size} of {len(names)} runs; each run needs both")
+            raise UserError("verdicts", f"{one.size} and {two.size} of {len(names)} runs; each run needs both")
         return Agreement(
             int((one & two).sum()),
             int((~one & ~two).sum()),

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import track, working
 from certify.zoo import build
 from diacritic.demos.storage import Demos, write_text
+from diacritic.measure.audit_task import Setting, SymbolicSetting
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
-from diacritic.measure.foreign import Foreign, Stepping, adapt
 from diacritic.measure.interventions import attribute
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.setting import Setting, SymbolicSetting
-from diacritic.measure.stage import Boundary, Replayed, Scripted, Stage, boundary, decider, whole_episodes
+from diacritic.measure.policy_adapters import Foreign, Stepping, adapt
+from diacritic.measure.scripted_policy import Boundary, Replayed, Scripted, Stage, boundary, decider, whole_episodes
 from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention_controls
 
 FORMAT = "diacritic-audit/1"
@@ -149,13 +149,13 @@ def audit(
 
 def _setting(task: Any, episodes: int, seed: int) -> Setting:
     if isinstance(task, Demos):
-        from diacritic.measure.setting_recorded import RecordedSetting  # needs the simulator
+        from diacritic.measure.audit_task_recorded import RecordedSetting  # needs the simulator
 
         return RecordedSetting(task, played=episodes, seed=seed)
     model = build(task) if isinstance(task, str) else getattr(task, "model", task)
     if not isinstance(model, Model):
         wanted = "a certify model, the name of one, a symbolic environment, or a recording (Demos)"
-        raise ModelError("task", f"a {type(task).__name__} is none that can be audited on; give {wanted}")
+        raise UserError("task", f"a {type(task).__name__} is none that can be audited on; give {wanted}")
     return SymbolicSetting(model)
 
 
@@ -172,7 +172,7 @@ def _decodings(stage: Stage, setting: Setting, shuffles: int, seed: int) -> tupl
         t = steps[len(steps) // 2]
         try:
             states = state_table([stage.state(scripts[n][:t]) for n in setting.rows(t)])
-        except ModelError as problem:
+        except UserError as problem:
             return [], [f"nothing was decoded: {problem}"]
         labels = list(setting.labels(window, t))
         if not labels:

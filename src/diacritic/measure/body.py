@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.demos.leaks import Cell, Question, kernel_probe, linear_probe, table
 
@@ -83,12 +83,12 @@ def body_memory(
     """
     labels = np.asarray(classes)
     if positions.ndim != 3 or positions.shape[1] != len(labels):
-        raise ModelError("positions", f"expected [T, {len(labels)}, axes], not {list(positions.shape)}")
+        raise UserError("positions", f"expected [T, {len(labels)}, axes], not {list(positions.shape)}")
     if not len(steps):
-        raise ModelError(window, "the window is empty; there is no step to probe")
+        raise UserError(window, "the window is empty; there is no step to probe")
     kinds, sizes = np.unique(labels, return_counts=True)
     if len(kinds) < 2 or sizes.min() < 2:
-        raise ModelError(variable, f"{dict(zip(kinds.tolist(), sizes.tolist(), strict=True))} episodes of each class")
+        raise UserError(variable, f"{dict(zip(kinds.tolist(), sizes.tolist(), strict=True))} episodes of each class")
     place = np.asarray(positions, np.float64)[list(steps)]
     if symbols is not None:
         place = np.stack([_within(rows, symbols[t]) for rows, t in zip(place, steps, strict=True)])
@@ -146,7 +146,7 @@ def previous_actions(
     for window, names in asked.items():
         read = [t - 1 for t in windows[window] if t > 0]
         if not read:
-            raise ModelError(window, "no action precedes the window; there is nothing to probe")
+            raise UserError(window, "no action precedes the window; there is nothing to probe")
         inputs = np.moveaxis(np.asarray(actions, np.float64)[read], 0, 1).reshape(episodes, -1)
         questions += [Question(window, name, "hidden", inputs, np.asarray(classes[name])) for name in names]
     probes = {"linear": linear_probe, "kernel": kernel_probe}

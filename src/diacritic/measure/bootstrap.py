@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE
@@ -31,9 +31,9 @@ def window_intervals(
     """Rate, surplus and sufficiency of codes [T, N] over the chosen steps, every episode redrawn with all its steps."""
     table = np.asarray(codes)
     if table.shape != classes.symbols.shape:
-        raise ModelError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
+        raise UserError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
     if not len(steps):
-        raise ModelError("steps", "the window has no steps; name the steps to look at")
+        raise UserError("steps", "the window has no steps; name the steps to look at")
     rows = [np.stack([values[t] for t in steps]) for values in (table, classes.symbols, classes.memory)]
     (code, seen, memory), weights = _redrawn(rows, replicates, seed)
     rate = np.mean([resampled_entropy(c, o, weights) for c, o in zip(code, seen, strict=True)], axis=0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from certify import Model
 from certify.check import LimitReached, Malformed, Rejected, check
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.scores import Requirement
 
 
@@ -14,12 +14,12 @@ def certified_requirement(path: Path, model: Model) -> Requirement:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as problem:
-        raise ModelError(str(path), f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+        raise UserError(str(path), f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
     try:
         check(text, model.to_json())
     except (Rejected, Malformed, LimitReached) as problem:
         remedy = "write one with `python -m certify TASK --certificate FILE`"
-        raise ModelError(str(path), f"is no certificate of {model.name or 'this model'}: {problem}; {remedy}") from None
+        raise UserError(str(path), f"is no certificate of {model.name or 'this model'}: {problem}; {remedy}") from None
     rates = [step.get("rate") for step in json.loads(text)["steps"]]
     bits = [None if ends is None else max(0.0, sum(map(float, ends)) / 2) for ends in rates]
     return Requirement.stated(model, bits)

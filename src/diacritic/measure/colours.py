@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.colouring import Budget, minimum_entropy
-from certify.exact import Masses, group_sums, pair, rank, representatives
-from certify.floors import bitmasks
-from certify.relations import Relation, blocks
+from certify.core.colouring import Budget, minimum_entropy
+from certify.core.exact import Masses, group_sums, pair, rank, representatives
+from certify.core.floors import bitmasks
+from certify.core.relations import Relation, blocks
 from diacritic.measure.plugin import joint
 
 

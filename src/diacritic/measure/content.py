@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.corrections import correction
 from diacritic.measure.counts import Counts, Floats, Partition
 from diacritic.measure.plugin import joint
@@ -94,7 +94,7 @@ def quartile(values: Sequence[float] | NDArray[np.floating]) -> NDArray[np.int64
     """The quartile, 0 to 3, of each number."""
     numbers = np.asarray(values, np.float64)
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or len(np.unique(numbers)) < 2:
-        raise ModelError("values", "quartiles need finite numbers that differ; is this quantity recorded?")
+        raise UserError("values", "quartiles need finite numbers that differ; is this quantity recorded?")
     return np.searchsorted(np.quantile(numbers, (0.25, 0.5, 0.75)), numbers, side="right").astype(np.int64)
 
 
@@ -107,11 +107,11 @@ def _conditions(symbols: Ints, question: Question, labels: Mapping[str, Ints]) -
     known = {SYMBOL: symbols, **labels}
     missing = [name for name in (question.about, *question.given) if name not in known]
     if missing:
-        raise ModelError(f"labels[{missing[0]}]", f"is unknown; there are {', '.join(labels) or 'none'}")
+        raise UserError(f"labels[{missing[0]}]", f"is unknown; there are {', '.join(labels) or 'none'}")
     wanted = {name: np.asarray(known[name]) for name in (question.about, *question.given)}
     for name, values in wanted.items():
         if values.shape not in (symbols.shape, symbols.shape[1:]):
-            raise ModelError(f"labels[{name}]", f"shape {values.shape}, but there are {symbols.shape[1]} episodes")
+            raise UserError(f"labels[{name}]", f"shape {values.shape}, but there are {symbols.shape[1]} episodes")
     rows = {name: np.broadcast_to(values, symbols.shape) for name, values in wanted.items()}
     given = np.zeros(symbols.shape, np.int64)
     for name in question.given:

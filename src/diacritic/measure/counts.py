@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
-from certify.exact import Ints
+from certify.core.exact import Ints
+from certify.errors import UserError
 from diacritic.measure.plugin import joint
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Partition:
         shape = next(iter(arrays.values())).shape
         for name, values in arrays.items():
             if values.ndim != 2 or values.shape != shape or not values.size:
-                raise ModelError(name, f"shape {list(values.shape)}, expected [steps, episodes] as in {list(shape)}")
+                raise UserError(name, f"shape {list(values.shape)}, expected [steps, episodes] as in {list(shape)}")
         step = np.repeat(np.arange(shape[0]), shape[1])
         numbered = {name: joint(step, values.ravel()) for name, values in arrays.items()}
         cell = joint(*numbered.values())
@@ -111,13 +111,13 @@ def checked_codes(
     """Codes [S, T, N] as whole numbers, and how many a codebook must have; refused where they do not fit."""
     table = np.asarray(codes)
     if table.dtype.kind not in "iu" or table.ndim != 3:
-        raise ModelError("codes", f"expected whole numbers [runs, steps, episodes], not {table.dtype} {table.shape}")
+        raise UserError("codes", f"expected whole numbers [runs, steps, episodes], not {table.dtype} {table.shape}")
     if table.shape[1:] != shape or not len(table):
-        raise ModelError("codes", f"shape {table.shape}, but the recording has {shape[0]} steps of {shape[1]} episodes")
+        raise UserError("codes", f"shape {table.shape}, but the recording has {shape[0]} steps of {shape[1]} episodes")
     low, high = int(table.min()), int(table.max())
     if low < 0 or (codebook is not None and high >= codebook):
         known = "whole numbers from 0" if codebook is None else f"0…{codebook - 1}"
-        raise ModelError("codes", f"the entry {low if low < 0 else high} is no code; expected {known}")
+        raise UserError("codes", f"the entry {low if low < 0 else high} is no code; expected {known}")
     return table.astype(np.int64) if table.dtype == np.uint64 else table, codebook or high + 1
 
 

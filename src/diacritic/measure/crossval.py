@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.measure.plugin import conditional_entropy, joint
 
@@ -27,9 +27,9 @@ def held_out_bits(code: ArrayLike, features: Floats, folds: int, seed: int = 0) 
     """
     codes = joint(code)
     if len(features) != len(codes) or features.ndim != 2:
-        raise ModelError("features", f"shape {features.shape} beside {len(codes)} codes; one row an episode is needed")
+        raise UserError("features", f"shape {features.shape} beside {len(codes)} codes; one row an episode is needed")
     if not 2 <= folds <= len(codes):
-        raise ModelError("folds", f"{folds} folds of {len(codes)} episodes; expected 2 to {len(codes)}")
+        raise UserError("folds", f"{folds} folds of {len(codes)} episodes; expected 2 to {len(codes)}")
     count = int(codes.max()) + 1
     loss = np.empty(len(codes))
     splits = need("sklearn.model_selection", "measure").KFold(folds, shuffle=True, random_state=seed)
@@ -69,7 +69,7 @@ def explained_surplus(
     surplus = conditional_entropy(code, known)
     cells, values = one_hot(known), standardised(inputs)
     if len(values) != len(cells):
-        raise ModelError("inputs", f"{len(values)} rows for {len(cells)} episodes")
+        raise UserError("inputs", f"{len(values)} rows for {len(cells)} episodes")
     crossed = (cells[:, :, None] * values[:, None, :]).reshape(len(cells), -1)
     loss = held_out_bits(code, np.hstack([_FREE * cells, crossed]), folds, seed)
     return Explained(surplus, max(0.0, surplus - loss))
@@ -85,11 +85,11 @@ def standardised(values: ArrayLike) -> Floats:
     """Columns with mean 0 and deviation 1; those that never vary are left out."""
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or not np.isfinite(table).all():
-        raise ModelError("observations", f"expected finite numbers [episodes, channels], not shape {table.shape}")
+        raise UserError("observations", f"expected finite numbers [episodes, channels], not shape {table.shape}")
     spread = table.std(0)
     varied = spread > 1e-9
     if not varied.any():
-        raise ModelError("observations", "no channel varies, so they predict nothing; check the recording")
+        raise UserError("observations", "no channel varies, so they predict nothing; check the recording")
     return (table[:, varied] - table[:, varied].mean(0)) / spread[varied]
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.measure.crossval import explained_surplus, one_hot, standardised
-from diacritic.measure.foreign import leaves
 from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.policy_adapters import leaves
 from diacritic.measure.scores import POSITIVE
 
 SHUFFLES = 499  # so that one of twenty nuisances can be found after Holm's correction
@@ -110,7 +110,7 @@ def decode(label: Label, states: Floats, shuffles: int = SHUFFLES, seed: int = 0
     """
     values, given = joint(label.values), label.given
     if states.ndim != 2 or len(states) != len(values):
-        raise ModelError("states", f"shape {states.shape} beside {len(values)} labels; one row a label is needed")
+        raise UserError("states", f"shape {states.shape} beside {len(values)} labels; one row a label is needed")
     rng = np.random.default_rng(seed)
     sets = np.stack([values, *(_shuffled(values, given, rng) for _ in range(shuffles))])
     scores = accuracies(features(states), sets, seed)
@@ -154,7 +154,7 @@ def state_table(states: Sequence[Any]) -> Floats:
     rows = [list(leaves(state)) for state in states]
     shapes = {tuple((array.shape, array.dtype.kind == "f") for array in row) for row in rows}
     if len(shapes) != 1:
-        raise ModelError("policy.state", "has different sizes in different episodes, so there is no table of it")
+        raise UserError("policy.state", "has different sizes in different episodes, so there is no table of it")
     columns: list[Floats] = []
     for parts in zip(*rows, strict=True):
         table = np.stack(parts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ModelError("figure", "needs matplotlib; install the extra 'report'") from None
+        raise UserError("figure", "needs matplotlib; install the extra 'report'") from None
     profile = verdict.profile
     steps = range(1, len(profile.rate) + 1)
     edges = [0.5, *(t + 0.5 for t in steps)]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.statistics import wilson
 
 CORRECT = 0.05  # class error at the first place step, below which a policy counts as correct
@@ -51,7 +51,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if not 0 <= self.class_error <= 1:
-            raise ModelError("class_error", f"{self.class_error} is no share of episodes")
+            raise UserError("class_error", f"{self.class_error} is no share of episodes")
 
     @property
     def correct(self) -> bool:
@@ -68,7 +68,7 @@ def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> floa
     """Share of episodes whose action [N, A] at a decision lies nearest to the expert's mean of another class."""
     done, shown, classes = np.asarray(actions, np.float64), np.asarray(expert, np.float64), np.asarray(label)
     if done.shape != shown.shape or done.ndim != 2 or classes.shape != done.shape[:1]:
-        raise ModelError("actions", f"shape {done.shape} beside {shown.shape} of the expert and {classes.shape} labels")
+        raise UserError("actions", f"shape {done.shape} beside {shown.shape} of the expert and {classes.shape} labels")
     known = np.unique(classes)
     means = np.stack([shown[classes == value].mean(0) for value in known])
     nearest = np.square(done[:, None] - means).sum(-1).argmin(1)
@@ -78,7 +78,7 @@ def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> floa
 def symmetric_error(error: float, classes: int = 2) -> tuple[float, float]:
     """H(G|C) in bits and S_G of a uniform class that a code names with a symmetric error: why flag B needs no leak."""
     if not 0 <= error < 1 or classes < 2:
-        raise ModelError("error", f"{error} among {classes} classes is no share of errors")
+        raise UserError("error", f"{error} among {classes} classes is no share of errors")
     shares = np.array([1 - error, *[error / (classes - 1)] * (classes - 1)])
     left = float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum())
     return left, 1 - left / float(np.log2(classes))

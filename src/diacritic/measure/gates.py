@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.scores import StepScore
 from diacritic.measure.windows import Steps, Windows, derived_windows, task_windows
 
@@ -69,14 +69,14 @@ class Gate:
         decided = {key: (steps,) if isinstance(steps, int) else tuple(steps) for key, steps in decisions.items()}
         for key, steps in (*windows.items(), *decided.items()):
             if not steps:
-                raise ModelError(f"{name} gate", f"the window {key!r} has no steps; name the steps to look at")
+                raise UserError(f"{name} gate", f"the window {key!r} has no steps; name the steps to look at")
         return Gate(name, windows, decided, averaged, success, exact)
 
     def parts(self, sufficiency: ArrayLike, instantaneous: ArrayLike) -> dict[str, Floats]:
         """The score of every window and decision, from scores [..., T]; NaN where nothing is required."""
         memory, now = np.asarray(sufficiency, np.float64), np.asarray(instantaneous, np.float64)
         if memory.shape != now.shape or not memory.ndim:
-            raise ModelError("scores", f"shapes {memory.shape} and {now.shape}; each step needs both scores")
+            raise UserError("scores", f"shapes {memory.shape} and {now.shape}; each step needs both scores")
         found = {name: self._part(name, memory, steps) for name, steps in self.memory.items()}
         if not self.exact:
             found |= {f"{name} decision": self._part(name, now, steps) for name, steps in self.decisions.items()}
@@ -95,7 +95,7 @@ class Gate:
     ) -> NDArray[np.bool_]:
         """Which runs pass, by their scores alone; a gate that asks for more than scores is refused here."""
         if self.exact or self.success is not None:
-            raise ModelError(f"{self.name} gate", "it asks for actions or success too; judge the runs one by one")
+            raise UserError(f"{self.name} gate", "it asks for actions or success too; judge the runs one by one")
         return self.least(sufficiency, instantaneous) > threshold
 
     def judge(
@@ -113,7 +113,7 @@ class Gate:
             failures += self._wrong(error)
         if self.success is not None:
             if success is None:
-                raise ModelError(f"{self.name} gate", "it needs the closed-loop success; roll the policy out first")
+                raise UserError(f"{self.name} gate", "it needs the closed-loop success; roll the policy out first")
             failures += [f"success {success:.3f}"] if success < self.success else []
         known = {name: None if np.isnan(value) else value for name, value in parts.items()}
         least = float(self.least(sufficiency, instantaneous))
@@ -121,7 +121,7 @@ class Gate:
 
     def _part(self, name: str, scores: Floats, steps: Steps) -> Floats:
         if min(steps) < 0 or max(steps) >= scores.shape[-1]:
-            raise ModelError(f"{self.name} gate", f"the window {name!r} leaves the {scores.shape[-1]} steps of the run")
+            raise UserError(f"{self.name} gate", f"the window {name!r} leaves the {scores.shape[-1]} steps of the run")
         chosen = scores[..., list(steps)]
         if not self.averaged:
             return np.fmin.reduce(chosen, axis=-1)
@@ -131,7 +131,7 @@ class Gate:
 
     def _wrong(self, error: Sequence[float] | None) -> list[str]:
         if error is None:
-            raise ModelError(f"{self.name} gate", "it needs the probability of a wrong action at each step")
+            raise UserError(f"{self.name} gate", "it needs the probability of a wrong action at each step")
         chosen = [t for steps in self.decisions.values() for t in steps]
         return [f"step {t + 1}: wrong action with probability {error[t]:.3g}" for t in chosen if error[t] > 0]
 
@@ -144,21 +144,21 @@ def full(windows: Windows) -> Gate:
 def relaxed(windows: Windows) -> Gate:
     """Mean S_Γ over the second gap and mean S_G while placing: what survives the grasp, and no more."""
     if "gap2" not in windows.memory or not windows.placing:
-        raise ModelError("relaxed gate", "the task has no second gap or no place phase; use the full gate")
+        raise UserError("relaxed gate", "the task has no second gap or no place phase; use the full gate")
     return Gate.of("relaxed", {"gap2": windows.memory["gap2"]}, {"place": windows.placing}, averaged=True)
 
 
 def at_use(windows: Windows, decision: str) -> Gate:
     """S_G at the first decision of one class alone: class-specific sufficiency, the gate of `hidden-mass`."""
     if decision not in windows.decisions:
-        raise ModelError("decision", f"{decision!r} is unknown; there are {', '.join(windows.decisions) or 'none'}")
+        raise UserError("decision", f"{decision!r} is unknown; there are {', '.join(windows.decisions) or 'none'}")
     return Gate.of(f"{decision} at use", {}, {decision: windows.decisions[decision]})
 
 
 def kept(windows: Windows, window: str) -> Gate:
     """S_Γ at every positive-requirement step of one window alone."""
     if window not in windows.memory:
-        raise ModelError("window", f"{window!r} is unknown; there are {', '.join(windows.memory) or 'none'}")
+        raise UserError("window", f"{window!r} is unknown; there are {', '.join(windows.memory) or 'none'}")
     return Gate.of(f"{window} memory", {window: windows.memory[window]}, {})
 
 
@@ -190,7 +190,7 @@ def judge_scores(
 ) -> Judgement:
     """A run on a symbolic task, by the gate of that name; windows and decisions are those that its scores imply."""
     if name not in get_args(Symbolic):
-        raise ModelError("gate", f"unknown gate {name!r}; expected {', '.join(get_args(Symbolic))}")
+        raise UserError("gate", f"unknown gate {name!r}; expected {', '.join(get_args(Symbolic))}")
     windows = derived_windows([step.requirement for step in steps], [step.decision for step in steps])
     gate = {"t-maze": t_maze, "external": external, "full": full}[name](windows)
     found = gate.judge(*score_arrays(steps), threshold, [step.error for step in steps], success)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.plugin import joint
 from diacritic.measure.scores import episode_nodes
 from diacritic.rollout.machine import CodeMachine
@@ -150,7 +150,7 @@ def attribute(
     T = len(episodes.symbols)
     for s in decisions:
         if not 0 <= s < T:
-            raise ModelError("decisions", f"step {s} lies outside the {T} steps of the episodes")
+            raise UserError("decisions", f"step {s} lies outside the {T} steps of the episodes")
     rng, trials = np.random.default_rng(seed), []
     own = _decisions(policy, episodes, decisions, decide)
     for s in decisions:
@@ -166,7 +166,7 @@ def with_code(state: Any, donor: Any) -> Any:
         return donor
     names = [name for name in CODE if getattr(state, name, None) is not None]
     if not names:
-        raise ModelError("policy", f"its state {type(state).__name__} has no field {' or '.join(CODE)} to intervene on")
+        raise UserError("policy", f"its state {type(state).__name__} has no field {' or '.join(CODE)} to intervene on")
     return replace(state, **{name: getattr(donor, name) for name in names})
 
 
@@ -201,7 +201,7 @@ def model_episodes(model: Model) -> Episodes:
     """Every episode of a model with its probability, as `MachinePolicy` reads it."""
     episodes = model.episodes
     if episodes is None:
-        raise ModelError("model", "its histories are merged, so they cannot all be listed; draw demonstrations instead")
+        raise UserError("model", "its histories are merged, so they cannot all be listed; draw demonstrations instead")
     action = episodes.action.T
     none = np.full((1, action.shape[1]), len(model.graph.actions))
     nodes = zip(model.graph.levels, episode_nodes(model), strict=True)

@@ -13,16 +13,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
-from diacritic.carrier.cell import State
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.measure.gates import task_gate
 from diacritic.measure.interventions import CODE, TOLD, Attribution, Effect, Trial
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import State
 from diacritic.rollout.franka import Loop, Moment
+from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Floats, Ints, Policies
-from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka import expert, scene
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.task import Task, draw_latents
@@ -49,7 +49,7 @@ def attribute_franka(
     Others are shown anew before they are made, as the slot of `weighing` by the second lift.
     """
     if architecture.memory not in ("code", "gaussian"):
-        raise ModelError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
+        raise UserError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
     trials = []
     for name, (decision, *_) in task_gate(task).decisions.items():
         at = moment(task, decision)
@@ -101,7 +101,7 @@ class Intervened(Policies):
         self._t += 1
         if self._t == self.at:
             if symbols is None:
-                raise ModelError("binner", "partners share a symbol Ō_t; give the binner of the recording")
+                raise UserError("binner", "partners share a symbol Ō_t; give the binner of the recording")
             self.partner = partners(symbols[OWN], self.classes, self._rng)
             self._interfere()
         if self._held is not None:

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diacritic.carrier.module import Carrier
-from diacritic.carrier.shape import Shape
 from diacritic.demos.storage import Demos
 from diacritic.measure.interventions import TOLD, Episodes, attribute
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.verdict import Control, intervention_controls
-from diacritic.rollout.stored import StoredRun
+from diacritic.memory.module import Carrier
+from diacritic.memory.shape import Shape
+from diacritic.rollout.run_loading import StoredRun
 from diacritic.tasks.franka.pixels import pixel_channels
 
 Ints = NDArray[np.integer[Any]]

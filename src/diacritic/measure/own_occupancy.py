@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify import Model
-from certify.errors import ModelError
-from certify.exact import group_sums, pair, rank
-from certify.relations import Relation
+from certify.core.exact import group_sums, pair, rank
+from certify.core.relations import Relation
+from certify.errors import UserError
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
@@ -32,17 +32,17 @@ def own_classes(
     """
     for name in strata:
         if name not in recorded or name not in latents:
-            raise ModelError(f"latents[{name}]", "is unknown in one of the two sets of episodes")
+            raise UserError(f"latents[{name}]", "is unknown in one of the two sets of episodes")
     donors = {values: k for k, values in enumerate(_rows(recorded, strata))}
     wanted = _rows(latents, strata)
     missing = [values for values in wanted if values not in donors]
     if missing:
         known = dict(zip(strata, missing[0], strict=True))
-        raise ModelError("latents", f"no recorded episode has {known}; record all configurations")
+        raise UserError("latents", f"no recorded episode has {known}; record all configurations")
     chosen = np.array([donors[values] for values in wanted])
     seen, steps = np.asarray(symbols), len(expert.symbols)
     if seen.shape != (steps, len(chosen)):
-        raise ModelError("symbols", f"shape {seen.shape}, expected {steps} steps of {len(chosen)} episodes")
+        raise UserError("symbols", f"shape {seen.shape}, expected {steps} steps of {len(chosen)} episodes")
     return Classes.costed(seen, expert.memory[:, chosen], expert.action[:, chosen], expert.loose)
 
 
@@ -60,7 +60,7 @@ def own_occupancy(machine: CodeMachine, model: Model) -> Occupancy:
     for t, level in enumerate(graph.levels):
         held = weight > 0
         if not held.any():
-            raise ModelError(f"step {t + 1}", "no episode of the machine follows the expert so far; its success is 0")
+            raise UserError(f"step {t + 1}", "no episode of the machine follows the expert so far; its success is 0")
         node, code, weight = node[held], code[held], weight[held] / weight[held].sum()
         share = weight / np.bincount(node, weight)[node]
         steps.append(Cells(node, code, level.observation[node], share, weight))

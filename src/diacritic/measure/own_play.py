@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from diacritic.demos.binner import Binner
 from diacritic.rollout.franka import Loop
+from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Player
-from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.task import Latents, Task, draw_latents
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.interventions import Policy
 
 
@@ -35,7 +35,7 @@ def reset_leak(policy: Policy, observations: Any, previous: Any) -> ResetLeak:
     """
     episodes = observations.shape[1]
     if episodes < 2:
-        raise ModelError("observations", f"{episodes} episode; a boundary needs another one before it, give 2 or more")
+        raise UserError("observations", f"{episodes} episode; a boundary needs another one before it, give 2 or more")
     own = np.arange(episodes)
     alone = _play(deepcopy(policy), observations, previous, own)
     used = deepcopy(policy)

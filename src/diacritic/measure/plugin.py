@@ -7,7 +7,7 @@ are one: `joint(x, y)` labels their pairs.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.exact import pair, rank
+from certify.core.exact import pair, rank
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify import Model
-from certify.colouring import Budget
-from certify.errors import ModelError
-from certify.relations import Relation
+from certify.core.colouring import Budget
+from certify.core.relations import Relation
+from certify.errors import UserError
 from diacritic.measure.colours import uncoloured
 from diacritic.measure.corrections import correction
 from diacritic.measure.counts import Counts, Floats, Partition
@@ -43,13 +43,13 @@ class Classes:
         """From symbols Ō_t and symbolic actions, both [T, N]; every episode counts once."""
         seen, acted = np.asarray(symbols, np.int64), np.asarray(choices, np.int64)
         if seen.shape != acted.shape or seen.ndim != 2:
-            raise ModelError("choices", f"shape {acted.shape}, but symbols have shape {seen.shape}")
+            raise UserError("choices", f"shape {acted.shape}, but symbols have shape {seen.shape}")
         model = Model.from_arrays(seen.T, acted.T, empirical=True)
         relations = Requirement.of(model).relations
         unsettled = [t + 1 for t, relation in enumerate(relations) if not relation.decided]
         if unsettled:
             reason = f"compatibility is undecided at steps {unsettled}; record fewer episodes or coarser symbols"
-            raise ModelError("symbols", reason)
+            raise UserError("symbols", reason)
         nodes = episode_nodes(model)
         memory = [relation.kind[node] for relation, node in zip(relations, nodes, strict=True)]
         law = [level.law[node] for level, node in zip(model.graph.levels, nodes, strict=True)]
@@ -144,7 +144,7 @@ def score_codes(codes: ArrayLike, classes: Classes) -> tuple[CodeScore, ...]:
     """Every step of one run's hard codes [T, N] under the occupancy of the recording."""
     table = np.asarray(codes)
     if table.shape != classes.symbols.shape:
-        raise ModelError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
+        raise UserError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
     found = score_cohort(table[None], classes)
     columns = (found.rate[0], found.required, found.sufficiency[0], found.instantaneous[0], found.surplus[0])
     return tuple(

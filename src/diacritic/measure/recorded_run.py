@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.leaks import failures
 from diacritic.demos.storage import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
@@ -34,7 +34,7 @@ from diacritic.measure.verdict import (
 )
 from diacritic.measure.windows import task_windows
 from diacritic.rollout.policies import Policies
-from diacritic.rollout.stored import Group, StoredRun
+from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
@@ -139,7 +139,7 @@ def _same_task(group: Group, demos: Demos, option: str) -> None:
     task = group.task
     if (demos.task, dict(demos.parameters), demos.task_version) != (task.name, task.parameters, task.version):
         said = f"is a recording of {demos.task} {dict(demos.parameters)}"
-        raise ModelError(option, f"{said}, but the runs learned {task.name} {task.parameters}; give that recording")
+        raise UserError(option, f"{said}, but the runs learned {task.name} {task.parameters}; give that recording")
 
 
 @torch.no_grad()
@@ -263,7 +263,7 @@ def _own_gate(own: OwnPlay, k: int, watched: _Watched, gate: Gate, demos: Demos,
     strata = list(demos.convention.strata)
     try:
         classes = own_classes(whole, demos.latents, own.symbols[k], {**own.latents, **own.choices}, strata)
-    except ModelError as problem:
+    except UserError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
     scores = score_cohort(own.codes[k : k + 1], classes)
     both = [bool(gate.passes(found.sufficiency, found.instantaneous)[0]) for found in (watched.scores, scores)]
@@ -274,7 +274,7 @@ def _fresh(group: Group, demos: Demos, fresh: Demos) -> tuple[Demos, Classes]:
     """An independent recording with its own classes."""
     _same_task(group, fresh, "--fresh")
     if fresh.digest == demos.digest:
-        raise ModelError("--fresh", "is the recording of --task itself; record another one with another seed")
+        raise UserError("--fresh", "is the recording of --task itself; record another one with another seed")
     return fresh, Classes.of(fresh.symbols, fresh.choices)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.agreement import Agreement
 from diacritic.measure.gates import Gate
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
@@ -46,7 +46,7 @@ def replicate(
 ) -> Replication:
     """Codes [S, T, N] of the same runs on two recordings, each with the classes that this recording certifies."""
     if first[1].symbols.shape[0] != fresh[1].symbols.shape[0]:
-        raise ModelError("fresh", "the recordings have different horizons; record the same task with new seeds")
+        raise UserError("fresh", "the recordings have different horizons; record the same task with new seeds")
     scored = score_cohort(*first), score_cohort(*fresh)
     passed = [gate.passes(found.sufficiency, found.instantaneous) for found in scored]
     least = [gate.least(found.sufficiency, found.instantaneous) for found in scored]
@@ -61,7 +61,7 @@ def replicate(
 
 def _rates(scored: tuple[CohortScores, CohortScores], passed: list[np.ndarray], steps: list[int]) -> WindowRates:
     if not steps:
-        raise ModelError("windows", "a window has no steps; name the steps to look at")
+        raise UserError("windows", "a window has no steps; name the steps to look at")
     means = [found.rate[:, steps].mean(1) for found in scored]
     kept = [float(mean[good].mean()) if good.any() else None for mean, good in zip(means, passed, strict=True)]
     return WindowRates(float(means[0].mean()), float(means[1].mean()), kept[0], kept[1])

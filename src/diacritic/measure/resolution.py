@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.corrections import miller_madow
 from diacritic.measure.plugin import Labels, conditional_entropy, joint
 
@@ -85,10 +85,10 @@ def _check(
 ) -> None:
     if code.shape != seen.shape or place.shape[:2] != seen.shape or place.ndim != 3:
         reason = f"shape {place.shape} beside symbols {seen.shape} and codes {code.shape}"
-        raise ModelError("positions", f"{reason}; expected [steps, episodes, axes]")
+        raise UserError("positions", f"{reason}; expected [steps, episodes, axes]")
     if not len(steps) or min(steps) < 0 or max(steps) >= len(seen):
-        raise ModelError("steps", f"expected some of the steps 0…{len(seen) - 1}, not {list(steps)}")
+        raise UserError("steps", f"expected some of the steps 0…{len(seen) - 1}, not {list(steps)}")
     if not np.isfinite(place).all() or not place[list(steps)].std(1).any():
-        raise ModelError("positions", "they never vary or are not finite; give the raw end-effector positions")
+        raise UserError("positions", "they never vary or are not finite; give the raw end-effector positions")
     if any(metres <= 0 for metres in grids):
-        raise ModelError("grids", "a cell size must be positive, in metres")
+        raise UserError("grids", "a cell size must be positive, in metres")

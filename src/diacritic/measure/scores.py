@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify import Answer, Model, ModelError
-from certify.colouring import Budget
-from certify.exact import Ints, pair, rank
-from certify.floors import floors
-from certify.graph import Graph
-from certify.relations import Relation, compatibility, settled, strong_classes
+from certify import Answer, Model, UserError
+from certify.core.colouring import Budget
+from certify.core.exact import Ints, pair, rank
+from certify.core.floors import floors
+from certify.core.graph import Graph
+from certify.core.relations import Relation, compatibility, settled, strong_classes
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
 from diacritic.rollout.occupancy import Cells, Occupancy
@@ -70,7 +70,7 @@ def scores(occupancy: Occupancy, requirement: Requirement | None = None) -> tupl
     """Every step of one machine; give the requirement where several machines of one model are scored."""
     requirement = requirement or Requirement.of(occupancy.model)
     if requirement.model.graph is not occupancy.model.graph and requirement.model.digest != occupancy.model.digest:
-        raise ModelError("requirement", "it belongs to another model than the machine was watched on")
+        raise UserError("requirement", "it belongs to another model than the machine was watched on")
     laws = law_table(occupancy.model.graph)
     budget = Budget(60.0)
     return tuple(
@@ -132,7 +132,7 @@ def content(occupancy: Occupancy, labels: ArrayLike | Sequence[Ints]) -> tuple[f
         )
     episodes = occupancy.model.episodes
     if episodes is None:
-        raise ModelError("labels", "a merged graph has no episodes; give one array of node labels a level")
+        raise UserError("labels", "a merged graph has no episodes; give one array of node labels a level")
     label = _fitting(labels, len(episodes.weight))
     weight = episodes.weight.astype(np.float64)
     found: list[float] = []
@@ -145,7 +145,7 @@ def episode_nodes(model: Model) -> list[Ints]:
     """Of each episode its node at every level, in the order in which the tree was built."""
     episodes = model.episodes
     if episodes is None:
-        raise ModelError("model", "a merged graph has no episodes")
+        raise UserError("model", "a merged graph has no episodes")
     node = rank(episodes.observation[:, 0])[0]
     nodes = [node]
     for t in range(model.horizon - 1):
@@ -157,7 +157,7 @@ def episode_nodes(model: Model) -> list[Ints]:
 def latent_labels(model: Model) -> Ints:
     """Of each episode the place of its latent in `model.dynamics.latents`."""
     if model.dynamics is None or model.episodes is None:
-        raise ModelError("model", "it has no dynamics, hence no latents; build it with Model.from_latents")
+        raise UserError("model", "it has no dynamics, hence no latents; build it with Model.from_latents")
     return np.array(model.dynamics.owner, np.int64)[model.episodes.origin]
 
 
@@ -173,5 +173,5 @@ def law_table(graph: Graph) -> Floats:
 def _fitting(labels: ArrayLike, count: int) -> Ints:
     array = np.asarray(labels)
     if array.shape != (count,) or array.dtype.kind not in "iub":
-        raise ModelError("labels", f"expected {count} integers, not {array.dtype} of shape {list(array.shape)}")
+        raise UserError("labels", f"expected {count} integers, not {array.dtype} of shape {list(array.shape)}")
     return array.astype(np.int64, copy=False)

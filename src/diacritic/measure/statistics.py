@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import track
 from certify.sources._need import need
 
@@ -62,7 +62,7 @@ def contrasts(cells: Mapping[str, Count]) -> list[Contrast]:
     """Every two of some cells, the surest difference first."""
     pairs = list(combinations(cells, 2))
     if not pairs:
-        raise ModelError("cells", f"{len(cells)} to compare; give at least two")
+        raise UserError("cells", f"{len(cells)} to compare; give at least two")
     raw = [fisher(cells[one], cells[two]) for one, two in pairs]
     adjusted = need("statsmodels.stats.multitest", "measure").multipletests(raw, method="holm")[1]
     share = {name: passed / trials for name, (passed, trials) in cells.items()}
@@ -87,9 +87,9 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
     """y on x, say a rate in bits on log₂ M."""
     across, up = (np.asarray(values, np.float64) for values in (x, y))
     if across.ndim != 1 or across.shape != up.shape or len(across) < 3:
-        raise ModelError("y", f"{up.size} values beside {across.size} of x; a line with an interval needs 3 or more")
+        raise UserError("y", f"{up.size} values beside {across.size} of x; a line with an interval needs 3 or more")
     if not (np.isfinite(across).all() and np.isfinite(up).all() and np.ptp(across)):
-        raise ModelError("x", "a slope needs finite numbers and an x that varies")
+        raise UserError("x", "a slope needs finite numbers and an x that varies")
     centred, n = across - across.mean(), len(across)
     slope = float(centred @ up / (centred @ centred))
     middle = float(up.mean() - slope * across.mean())
@@ -142,7 +142,7 @@ def logistic(
     names, count = [_INTERCEPT, *factors], int(group.max()) + 1
     fit = _fit(hits, design, np.ones(len(hits)), group)
     if fit is None:
-        raise ModelError("factors", "they separate success from failure, so no estimate is finite; use fewer factors")
+        raise UserError("factors", "they separate success from failure, so no estimate is finite; use fewer factors")
     value, deviation, p = (np.asarray(numbers) for numbers in (fit.params, fit.bse, fit.pvalues))
     width = float(need("scipy.stats", "measure").norm.ppf(0.975))
     drawn = _redraw(hits, design, group, replicates, seed)
@@ -175,17 +175,17 @@ def indicators(name: str, labels: ArrayLike) -> dict[str, Floats]:
 def _design(hits: Floats, factors: Mapping[str, ArrayLike], group: NDArray[np.int64]) -> Floats:
     """The intercept and all factors [rows, 1 + factors]; refused where they cannot be told apart."""
     if hits.ndim != 1 or not np.isin(hits, (0.0, 1.0)).all() or len(np.unique(hits)) < 2:
-        raise ModelError("success", "expected 0 and 1, both among them, one an entry")
+        raise UserError("success", "expected 0 and 1, both among them, one an entry")
     if group.shape != hits.shape or group.max() == 0:
-        raise ModelError("clusters", f"{group.size} entries in {group.max() + 1} clusters, for {len(hits)} rows")
+        raise UserError("clusters", f"{group.size} entries in {group.max() + 1} clusters, for {len(hits)} rows")
     columns = [np.ones(len(hits))]
     for name, values in factors.items():
         column = np.asarray(values, np.float64)
         if column.shape != hits.shape or not np.isfinite(column).all():
-            raise ModelError(f"factors[{name}]", f"shape {column.shape}; expected {len(hits)} finite numbers")
+            raise UserError(f"factors[{name}]", f"shape {column.shape}; expected {len(hits)} finite numbers")
         columns.append(column)
         if np.linalg.matrix_rank(np.stack(columns, 1)) < len(columns):
-            raise ModelError(f"factors[{name}]", "never varies, or follows from the others; leave it out")
+            raise UserError(f"factors[{name}]", "never varies, or follows from the others; leave it out")
     return np.stack(columns, 1)
 
 
@@ -228,4 +228,4 @@ def _around(value: float, half: float) -> Interval:
 def _check_count(place: str, count: Count) -> None:
     successes, trials = count
     if not 0 <= successes <= trials or not trials:
-        raise ModelError(place, f"{successes} of {trials} is no share")
+        raise UserError(place, f"{successes} of {trials} is no share")

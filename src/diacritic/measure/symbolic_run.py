@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from certify import Model
-from certify.errors import ModelError
-from diacritic.carrier import gru
-from diacritic.carrier.module import Carrier
-from diacritic.carrier.shape import Architecture, Shape
+from certify.errors import UserError
 from diacritic.measure.gates import SUCCESS, THRESHOLDS, Judgement, judge_scores
 from diacritic.measure.interventions import Episodes, MachinePolicy, Policy, attribute, model_episodes
 from diacritic.measure.own_occupancy import own_scores
@@ -21,6 +18,9 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import POSITIVE, Requirement, law_table, scores
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import derived_windows
+from diacritic.memory import gru
+from diacritic.memory.module import Carrier
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import watch
@@ -42,7 +42,7 @@ def examine_symbolic(
     graph = model.graph
     if (shape.observation, shape.action) != (len(graph.observations), len(graph.actions)):
         sizes = f"{len(graph.observations)} observations and {len(graph.actions)} actions"
-        raise ModelError(subject.run, f"was trained on another task than this one with {sizes}; give it with --task")
+        raise UserError(subject.run, f"was trained on another task than this one with {sizes}; give it with --task")
     requirement = requirement or Requirement.of(model)
     listed = model_episodes(model)
     policy = _policy(shape, architecture, weights)
@@ -124,7 +124,7 @@ def _policy(shape: Shape, architecture: Architecture, weights: Mapping[str, Tens
     if architecture.memory == "gru":
         return GruPolicy(weights)
     if architecture.memory == "history":
-        raise ModelError("architecture.memory", "'history' keeps everything that it saw; there is no state to examine")
+        raise UserError("architecture.memory", "'history' keeps everything that it saw; there is no state to examine")
     carrier = Carrier(shape, architecture, weights)
     return _ReadsSymbols(carrier) if architecture.side == "symbol" else carrier
 
@@ -164,7 +164,7 @@ def _own_gate(
     """Whether the same gate says the same of the histories that the machine itself brings about."""
     try:
         steps = own_scores(machine, model, requirement)
-    except ModelError as problem:
+    except UserError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
     passed = judge_scores("external", steps, success).passed
     return same_verdict("own occupancy", (judgement.passed, passed), "under own occupancy")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.storage import write_text
 from diacritic.measure.gates import Judgement
 from diacritic.measure.interventions import Attribution, Effect
@@ -71,7 +71,7 @@ class Profile:
     def __post_init__(self) -> None:
         if not len(self.rate) == len(self.required) == len(self.decision):
             sizes = len(self.rate), len(self.required), len(self.decision)
-            raise ModelError("profile", f"rate, requirement and decision have {sizes} steps; they must be alike")
+            raise UserError("profile", f"rate, requirement and decision have {sizes} steps; they must be alike")
 
     def excess(self) -> dict[str, float]:
         """Mean rate less mean requirement of each window; windows with an unproved step are left out."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.scores import POSITIVE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def task_windows(task: "Task") -> Windows:
 def derived_windows(required: Sequence[float | None], decision: Sequence[float]) -> Windows:
     """From a certificate: runs of steps with R_t > 0 (or not proved to be 0), and every step with H(G_t|Ō_t) > 0."""
     if len(required) != len(decision) or not len(required):
-        raise ModelError("decision", f"{len(decision)} steps, but the requirement has {len(required)}")
+        raise UserError("decision", f"{len(decision)} steps, but the requirement has {len(required)}")
     runs: list[list[int]] = []
     for t, bits in enumerate(required):
         if bits is None or bits > POSITIVE:

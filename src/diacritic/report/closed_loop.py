@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 from diacritic.measure.statistics import wilson
@@ -99,16 +99,16 @@ def _made(inputs: Inputs) -> Shown | None:
     try:
         with remedies(), working("filming a policy"), tempfile.TemporaryDirectory() as folder:
             from diacritic.report.video import film, write_film
-            from diacritic.rollout.stored import groups
+            from diacritic.rollout.run_loading import groups
 
             (group,) = groups([run.path])
             path = Path(folder) / "film.mp4"
             write_film(film(group.task, group.policies(), group.binner), path)
             if path.stat().st_size > FILM_BYTES:
-                raise ModelError(str(run.path), "its film is larger than 1 MB")
+                raise UserError(str(run.path), "its film is larger than 1 MB")
             return _embedded(path, f"{run.task}: {run.label}")
-    except ModelError as problem:
-        inputs.leave_out(ModelError("film", f"could not be made ({problem})"))
+    except UserError as problem:
+        inputs.leave_out(UserError("film", f"could not be made ({problem})"))
         return None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.statistics import wilson
 from diacritic.report.charts import BAD, GOOD, GREY, INK, Chart, Trace, chart, joined, line, plain, steps_axis
 from diacritic.report.inputs import Inputs
@@ -29,7 +29,7 @@ def view(inputs: Inputs, models: Mapping[str, Model]) -> Shown | None:
         try:
             strips.append({"task": run.task} | strip(run, models.get(run.task), inputs.recordings))
             used[f"{run.task}: {run.label}"] = usage(run.codes())
-        except ModelError as problem:
+        except UserError as problem:
             inputs.leave_out(problem)
     return {
         "charts": charts,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import track
 from diacritic.commands.probe import FORMAT as PROBE
 from diacritic.commands.probe import kept_probe
@@ -45,7 +45,7 @@ class Inputs:
     films: list[Path] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
-    def leave_out(self, problem: ModelError) -> None:
+    def leave_out(self, problem: UserError) -> None:
         self.left_out.append(LeftOut(problem.place, problem.reason))
 
 
@@ -61,7 +61,7 @@ def collect(words: Sequence[str]) -> Inputs:
         elif is_recording(word):
             _file(found, path.with_name(path.name + ".json"))
         elif "/" in word or path.suffix in (".json", ".jsonl", ".npz", *FILMS):
-            raise ModelError(word, "there is no such file or folder; give what exists")
+            raise UserError(word, "there is no such file or folder; give what exists")
         else:
             name, *parameters = word.split() or [""]
             found.models.append(load_task(name, tuple(parameters)))
@@ -87,7 +87,7 @@ def _folder(found: Inputs, folder: Path) -> None:
 def _run(found: Inputs, folder: Path) -> None:
     try:
         run, problems = read_run(folder)
-    except ModelError as problem:
+    except UserError as problem:
         found.leave_out(problem)
         return
     found.runs.append(run)
@@ -105,7 +105,7 @@ def _file(found: Inputs, path: Path) -> None:
             found.models.append(load_task(str(path), ()))
         else:
             _document(found, path.with_suffix(".json"))
-    except ModelError as problem:
+    except UserError as problem:
         found.leave_out(problem)
 
 
@@ -132,7 +132,7 @@ def _is_run_row(row: Any) -> bool:
 def _film(found: Inputs, path: Path) -> None:
     size = path.stat().st_size
     if size > FILM_BYTES:
-        raise ModelError(str(path), f"is a film of {size / 1e6:.1f} MB; at most {FILM_BYTES / 1e6:g} MB are shown")
+        raise UserError(str(path), f"is a film of {size / 1e6:.1f} MB; at most {FILM_BYTES / 1e6:g} MB are shown")
     found.films.append(path)
 
 
@@ -141,7 +141,7 @@ def _document(found: Inputs, path: Path) -> None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise ModelError(str(path), "is truncated or no JSON; make it again") from None
+        raise UserError(str(path), "is truncated or no JSON; make it again") from None
     kind = str(document.get("format", "")) if isinstance(document, dict) else ""
     if kind.startswith("diacritic-demos/"):
         demos = load(path)
@@ -154,4 +154,4 @@ def _document(found: Inputs, path: Path) -> None:
     elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):
         found.models.append(load_task(str(path), ()))
     elif not kind.startswith(SKIPPED):
-        raise ModelError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")
+        raise UserError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")

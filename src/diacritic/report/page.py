@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from certify.sources._need import need
 from diacritic.commands.train import load_task
 from diacritic.demos.requirement import recording
 from diacritic.demos.storage import write_text
-from diacritic.report import audit, closed_loop, cohort, paper, requirement
+from diacritic.report import audit, closed_loop, cohort, requirement
 from diacritic.report.inputs import Inputs, LeftOut, collect
 from diacritic.report.titles import full_title, short_title
+from reproduction import paper_section
 
 LIMIT = 6_000_000  # bytes of a page
 MOST_REQUIREMENTS = 12
@@ -67,7 +68,7 @@ def _sections(inputs: Inputs, filmed: bool) -> dict[str, Shown | None]:
         "cohort": cohort.view(inputs, learned),
         "closed_loop": closed_loop.view(inputs, filmed),
         "audit": audit.view(inputs),
-        "paper": paper.view(inputs.ledgers, inputs.figures),
+        "paper": paper_section.view(inputs.ledgers, inputs.figures),
         "titles": _titles(inputs),
     }
 
@@ -86,7 +87,7 @@ def _models(inputs: Inputs) -> dict[str, Model]:
     for demos in inputs.recordings:
         try:
             found.setdefault(short_title(demos.task, demos.parameters), recording(demos).model)
-        except ModelError as problem:
+        except UserError as problem:
             inputs.leave_out(problem)
     for task in dict.fromkeys(run.task for run in inputs.runs if not run.recorded):
         name, *parameters = task.split()
@@ -94,8 +95,8 @@ def _models(inputs: Inputs) -> dict[str, Model]:
             continue
         try:
             found[task] = load_task(name, tuple(parameters))
-        except ModelError as problem:
-            inputs.leave_out(ModelError(f"requirement of {task}", f"{problem}; give its model file as an input"))
+        except UserError as problem:
+            inputs.leave_out(UserError(f"requirement of {task}", f"{problem}; give its model file as an input"))
     if len(found) > MOST_REQUIREMENTS:
         said = f"the first {MOST_REQUIREMENTS} of {len(found)} are shown; give fewer inputs to see the others"
         inputs.left_out.append(LeftOut("requirements", said))

@@ -10,11 +10,11 @@ import numpy as np
 from certify import Answer, certify
 from certify.certificate import certificate_json
 from certify.check import LimitReached, Malformed, Rejected, check
-from certify.errors import ModelError
-from certify.exports import law_text, to_json
-from certify.graph import Graph
-from certify.model import Model
-from certify.relations import Relation, compatibility
+from certify.core.graph import Graph
+from certify.core.model import Model
+from certify.core.relations import Relation, compatibility
+from certify.errors import UserError
+from certify.machines.exports import law_text, to_json
 from certify.show import verdict
 from certify.witness import distinguish
 from diacritic.report.charts import AMBER, GOOD, GREY, INK, ROSE, Chart, chart, line, steps_axis
@@ -84,7 +84,7 @@ def _checked(answer: Answer) -> dict[str, str]:
         check(certificate_json(answer), answer.model.to_json())
     except (Rejected, Malformed) as problem:
         return badge | {"state": f"rejected: {problem}", "mood": "bad"}
-    except (LimitReached, ModelError) as problem:
+    except (LimitReached, UserError) as problem:
         return badge | {"state": f"not checked: {problem}", "mood": "plain"}
     return badge | {"state": "verified", "mood": "good"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.commands.rollout import FORMAT as ROLLOUT
 from diacritic.demos.storage import read_json
 from diacritic.measure.verdict import FILE as VERDICT_FILE
@@ -107,22 +107,22 @@ def is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in (MANIFEST, *PARTS))
 
 
-def read_run(folder: Path) -> tuple[Run, list[ModelError]]:
+def read_run(folder: Path) -> tuple[Run, list[UserError]]:
     """A run, and what beside it could not be read; a run that is not whole is refused."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(str(folder), f"is a half-written run without {MANIFEST}; {REMEDY}") from None
+        raise UserError(str(folder), f"is a half-written run without {MANIFEST}; {REMEDY}") from None
     except (OSError, ValueError):
-        raise ModelError(str(folder / MANIFEST), f"cannot be read as JSON; {REMEDY}") from None
+        raise UserError(str(folder / MANIFEST), f"cannot be read as JSON; {REMEDY}") from None
     lacking = {"learner", "preset", "run", "sha256"} - (manifest.keys() if isinstance(manifest, dict) else set())
     if lacking:
-        raise ModelError(str(folder / MANIFEST), f"lacks {', '.join(sorted(lacking))}; {REMEDY}")
+        raise UserError(str(folder / MANIFEST), f"lacks {', '.join(sorted(lacking))}; {REMEDY}")
     for name, digest in manifest["sha256"].items():
         path = folder / name
         if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise ModelError(str(path), f"does not match the run's manifest; {REMEDY}")
-    problems: list[ModelError] = []
+            raise UserError(str(path), f"does not match the run's manifest; {REMEDY}")
+    problems: list[UserError] = []
     verdict = _beside(
         folder / VERDICT_FILE, VERDICT, ("sufficient", "steps", "controls"), "measure the run again", problems
     )
@@ -136,11 +136,11 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             return {name: data[name] for name in data.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as problem:
-        raise ModelError(str(path), f"is no npz of plain arrays ({problem})") from None
+        raise UserError(str(path), f"is no npz of plain arrays ({problem})") from None
 
 
 def _beside(
-    path: Path, expected: str, keys: tuple[str, ...], remedy: str, problems: list[ModelError]
+    path: Path, expected: str, keys: tuple[str, ...], remedy: str, problems: list[UserError]
 ) -> Document | None:
     if not path.exists():
         return None
@@ -148,8 +148,8 @@ def _beside(
         document = read_json(path, expected, remedy)
         lacking = [key for key in keys if key not in document]
         if lacking:
-            raise ModelError(str(path), f"lacks {', '.join(lacking)}; {remedy}")
+            raise UserError(str(path), f"lacks {', '.join(lacking)}; {remedy}")
         return document
-    except ModelError as problem:
+    except UserError as problem:
         problems.append(problem)
         return None

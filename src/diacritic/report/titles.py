@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import known_name, make_task
 
@@ -12,7 +12,7 @@ def recorded_task(name: str, parameters: Mapping[str, Any]) -> Task | None:
     """The robot task of a recording; None where this version does not know it."""
     try:
         return make_task(name, **parameters)
-    except (ModelError, TypeError, ValueError):
+    except (UserError, TypeError, ValueError):
         return None
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from diacritic.demos.binner import Binner
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.measure.recorded import Classes
 from diacritic.rollout.franka import Loop
+from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Floats, Ints, Player
-from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.pixels import Camera, Cameras, states
 from diacritic.tasks.franka.task import Task
@@ -122,7 +122,7 @@ def write_film(frames: Iterator[Frame] | Sequence[Frame], path: Path) -> None:
     writers = {".gif": _write_gif, ".mp4": _write_mp4}
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise ModelError(str(path), f"films are written as {' or '.join(writers)}; give one of these suffixes")
+        raise UserError(str(path), f"films are written as {' or '.join(writers)}; give one of these suffixes")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix.lower()}")
     try:

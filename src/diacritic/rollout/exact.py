@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certify import Model, ModelError
-from certify.exact import group_sums, pair, rank
+from certify import Model, UserError
+from certify.core.exact import group_sums, pair, rank
 from diacritic.measure.gates import Judgement, judge_scores
 from diacritic.measure.gates import Symbolic as Gate
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import Requirement, StepScore, law_table, scores
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import Occupancy, branches, gather, watch
-from diacritic.rollout.world import LivingWorld, Place
+from diacritic.tasks.world import LivingWorld, Place
 
 __all__ = ["ClosedLoop", "Gate", "Occupancy", "Requirement", "closed_loop", "scores", "verdict", "watch"]
 
@@ -107,7 +107,7 @@ def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
         states = following
         if len(states) > BRANCH_LIMIT:
             reason = f"more than {BRANCH_LIMIT:,} branches at step {t + 2}; play machine.greedy(), or sample"
-            raise ModelError("closed_loop", reason)
+            raise UserError("closed_loop", reason)
     return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running), tuple(rates))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
+from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Floats, Ints, Player, Policies
-from diacritic.rollout.shared import SharedEpisodes
 from diacritic.tasks.franka.batch import LARGEST_MOVE
 from diacritic.tasks.franka.pixels import Cameras, pixel_channels
 from diacritic.tasks.franka.task import Latents, Task, draw_latents
@@ -213,7 +213,7 @@ def takeover(task: Task, phase: str) -> int:
     steps = task.phase_steps(phase)
     if not steps:
         known = [name for name in PHASES if task.phase_steps(name)]
-        raise ModelError("until", f"{task.name} has no phase {phase!r}; there are {', '.join(known)}")
+        raise UserError("until", f"{task.name} has no phase {phase!r}; there are {', '.join(known)}")
     return steps[0]
 
 

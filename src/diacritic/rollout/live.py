@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources._need import need
 from certify.sources.checkout import load
 from diacritic.rollout.machine import CodeMachine
@@ -35,7 +35,7 @@ class MemoryChain:
 
     def __init__(self, bits: int, delay: int, seed: int) -> None:
         if delay < 2:
-            raise ModelError("delay", "at delay 1 the query is shown twice; at least 2 is needed")
+            raise UserError("delay", "at delay 1 the query is shown twice; at least 2 is needed")
         self.env = need("bsuite.environments.memory_chain").MemoryChain(delay, bits, seed=seed)
         self.delay, self.solved = delay, False
 
@@ -60,7 +60,7 @@ class PassiveTMaze:
 
     def __init__(self, length: int, seed: int, checkout: Path) -> None:
         if not (checkout / "mikasa_base").is_dir():
-            raise ModelError("--mikasa", f"{checkout} is no MIKASA-Base checkout: it has no folder mikasa_base")
+            raise UserError("--mikasa", f"{checkout} is no MIKASA-Base checkout: it has no folder mikasa_base")
         module = load(checkout, "mikasa_base.Passive_T_Maze.env.env_passive_t_maze")
         self.env, self.seed, self.solved = module.TMazeClassicPassive(corridor_length=length), seed, False
 
@@ -100,7 +100,7 @@ def play(machine: CodeMachine, model: Model, env: Live, episodes: int) -> float:
         code, action, name, over = machine.codes, machine.actions, env.begin(), False
         while not over:
             if name not in seen:
-                raise ModelError(name, "the environment shows what the model does not know; is it another version?")
+                raise UserError(name, "the environment shows what the model does not know; is it another version?")
             code = int(machine.move[code, seen[name], action])
             action = int(choice[code, seen[name]])
             name, over = env.act(model.graph.actions[action])

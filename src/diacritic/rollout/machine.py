@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from certify import Machine, Model, ModelError
-from certify.exact import Ints
+from certify import Machine, Model, UserError
+from certify.core.exact import Ints
 
 Floats = NDArray[np.float64]
 _TOLERANCE = 1e-5  # a row of probabilities may come from single precision
@@ -28,16 +28,16 @@ class CodeMachine:
     def __post_init__(self) -> None:
         move, act = np.asarray(self.move), np.asarray(self.act, np.float64)
         if act.ndim != 3 or not act.size:
-            raise ModelError("act", f"expected shape [codes, observations, actions], not {list(act.shape)}")
+            raise UserError("act", f"expected shape [codes, observations, actions], not {list(act.shape)}")
         codes, observations, actions = act.shape
         wanted = (codes + 1, observations, actions + 1)
         if move.shape != wanted or move.dtype.kind not in "iu":
-            raise ModelError("move", f"expected integers of shape {list(wanted)}, not {move.dtype} {list(move.shape)}")
+            raise UserError("move", f"expected integers of shape {list(wanted)}, not {move.dtype} {list(move.shape)}")
         if move.min() < 0 or move.max() >= codes:
-            raise ModelError("move", f"the entry {_outside(move, codes)} is no code; expected 0…{codes - 1}")
+            raise UserError("move", f"the entry {_outside(move, codes)} is no code; expected 0…{codes - 1}")
         wrong = np.argwhere(~((act.min(axis=2) >= 0) & (abs(act.sum(axis=2) - 1) <= _TOLERANCE)))
         if len(wrong):
-            raise ModelError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is no distribution over actions")
+            raise UserError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is no distribution over actions")
         object.__setattr__(self, "move", move.astype(np.int64, copy=False))
         object.__setattr__(self, "act", act / act.sum(axis=2, keepdims=True))
 
@@ -72,7 +72,7 @@ class CodeMachine:
             ("actions", self.actions, model.graph.actions),
         ):
             if mine != len(names):
-                raise ModelError(
+                raise UserError(
                     "machine", f"it knows {mine} {word}, but the model has {len(names)}; retrain or rebuild"
                 )
 
@@ -80,7 +80,7 @@ class CodeMachine:
 def packed(machine: CodeMachine) -> str:
     """A machine that acts greedily as a line of text: its moves, then its choices, a byte each."""
     if max(machine.codes, machine.actions) > 256:
-        raise ModelError(
+        raise UserError(
             "machine", f"{machine.codes} codes and {machine.actions} actions are no bytes; 256 are possible"
         )
     parts = machine.move.ravel(), machine.act.argmax(axis=2).ravel()
@@ -93,13 +93,13 @@ def unpacked(text: str, model: Model) -> CodeMachine:
     try:
         flat = np.frombuffer(base64.b64decode(text, validate=True), np.uint8).astype(np.int64)
     except (binascii.Error, ValueError):
-        raise ModelError("machine", "is no line of base64 text; train the run again") from None
+        raise UserError("machine", "is no line of base64 text; train the run again") from None
     codes, left = divmod(len(flat) - seen * (acts + 1), seen * (acts + 2))
     if codes < 1 or left:
-        raise ModelError("machine", f"{len(flat)} bytes are no machine with {seen} observations and {acts} actions")
+        raise UserError("machine", f"{len(flat)} bytes are no machine with {seen} observations and {acts} actions")
     move, choice = np.split(flat, [(codes + 1) * seen * (acts + 1)])
     if choice.max() >= acts:
-        raise ModelError("machine", f"chooses action {choice.max()} of {acts}; train the run again")
+        raise UserError("machine", f"chooses action {choice.max()} of {acts}; train the run again")
     return CodeMachine(move.reshape(codes + 1, seen, acts + 1), np.eye(acts)[choice.reshape(codes, seen)])
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.exact import Ints, group_sums, pair, rank, representatives
-from certify.graph import Graph
+from certify.core.exact import Ints, group_sums, pair, rank, representatives
+from certify.core.graph import Graph
 from diacritic.rollout.machine import CodeMachine
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier import cell, gru, transformer
-from diacritic.carrier.act import act
-from diacritic.carrier.cell import Inputs
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory import full_history, gru, sole_carrier
+from diacritic.memory.act import act
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs
 from diacritic.training.recorded import Scale
 
 Floats = NDArray[np.floating[Any]]
@@ -55,9 +55,9 @@ class Policies:
         if self.architecture.memory == "gru":
             self._state = gru.start(self.parameters, episodes)
         elif self.architecture.memory == "history":
-            self._state = transformer.start(self.parameters, episodes)
+            self._state = full_history.start(self.parameters, episodes)
         else:
-            state = cell.begin(self.parameters, self.architecture, episodes)
+            state = sole_carrier.begin(self.parameters, self.architecture, episodes)
             self._state = replace(state, hidden=None) if self.architecture.path == "scaffold" else state
 
     @torch.inference_mode()
@@ -87,10 +87,10 @@ class Policies:
             self._state, actions = gru.step(parameters, self._state, observation, before)
             return torch.zeros(observation.shape[:2], dtype=torch.long), actions  # no code: 0 stands for that
         if self.architecture.memory == "history":
-            self._state, codes, actions = transformer.step(parameters, self._state, observation, before, frames)
+            self._state, codes, actions = full_history.step(parameters, self._state, observation, before, frames)
             return codes, actions
         inputs = Inputs(observation, before, self._one_hot(symbols), frames)
-        self._state, record = cell.step(parameters, self.architecture, self._state, inputs)
+        self._state, record = sole_carrier.step(parameters, self.architecture, self._state, inputs)
         return record.code, act(parameters, self.architecture, record)
 
     def _one_hot(self, symbols: Ints | None) -> Tensor | None:
@@ -98,7 +98,7 @@ class Policies:
         if self.architecture.side != "symbol":
             return None
         if symbols is None:
-            raise ModelError("binner", "this control reads the symbol Ō_t; give the binner of its recording")
+            raise UserError("binner", "this control reads the symbol Ō_t; give the binner of its recording")
         number = self.parameters["symbol.weight"].shape[1]
         seen = torch.from_numpy(np.where((symbols >= 0) & (symbols < number), symbols, number)).long()
         return torch.nn.functional.one_hot(seen, number + 1)[..., :number].float()

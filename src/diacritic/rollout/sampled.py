@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.exact import Ints
+from certify.core.exact import Ints
 from diacritic.rollout.machine import CodeMachine
 from diacritic.tasks.symbolic import SymbolicVectorEnv
 

@@ -2,14 +2,14 @@
 
 Two cues at gap 20, the default learner, in half precision. `two-cues-gap20/` holds one run folder a seed, as every
 command reads them, and `provenance.json`: the recording, the order, the machine, and what was found of each run. It is
-written by `python -m diacritic.shipped RESULTS` from what `python -m diacritic.training FOLDER --half` left in RESULTS.
+written by `python -m reproduction.ship RESULTS` from what `python -m diacritic.training FOLDER --half` left in RESULTS.
 """
 
 import shutil
 from pathlib import Path
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.storage import read_json
 
 FORMAT = "diacritic-shipped/1"
@@ -22,7 +22,7 @@ def provenance(folder: Path = FOLDER) -> dict[str, Any]:
     document = read_json(folder / PROVENANCE, FORMAT, "install the package again")
     lacking = [run["run"] for run in document["runs"] if not (folder / run["run"]).is_dir()]
     if lacking:
-        raise ModelError(str(folder), f"lacks the run {lacking[0]}; install the package again")
+        raise UserError(str(folder), f"lacks the run {lacking[0]}; install the package again")
     return document
 
 

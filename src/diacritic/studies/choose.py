@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.cell import Cell, Study
 from diacritic.studies.tasks import task
 
@@ -14,13 +14,13 @@ QUICK_EPISODES_PLAYED = 4
 
 def studies_named(names: Sequence[str]) -> list[Study]:
     """The studies of these names, or all of them."""
-    from diacritic.studies.catalogue import STUDIES as known
+    from reproduction.catalogue import STUDIES as known
 
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, 3, 0.4)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
-            raise ModelError("study", f"no study is called {name!r}; {hint}")
+            raise UserError("study", f"no study is called {name!r}; {hint}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -30,12 +30,10 @@ def cells_of(studies: Sequence[Study], only: str = "", seeds: int | None = None,
     found = [cell for study in studies for cell in study.cells if words <= set(_words(cell))]
     if not found:
         where = ", ".join(study.name for study in studies)
-        raise ModelError(
-            "--only" if words else where, f"no cell of {where} has {only!r}" if words else "trains nothing"
-        )
+        raise UserError("--only" if words else where, f"no cell of {where} has {only!r}" if words else "trains nothing")
     if seeds is not None:
         if seeds < 1:
-            raise ModelError("--seeds", f"{seeds} seeds are none; give at least 1")
+            raise UserError("--seeds", f"{seeds} seeds are none; give at least 1")
         found = [replace(cell, seeds=min(seeds, cell.seeds)) for cell in found]
     return [_quick(cell) for cell in found] if quick else found
 

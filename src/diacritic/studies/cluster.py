@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
+from diacritic.studies.collect import Say, enter, summaries
 from diacritic.studies.engine import Job, Setting, judge_one, train_one
-from diacritic.studies.incoming import Say, enter, summaries
 from diacritic.studies.ledger import Row
 
 RETRIES = 3
@@ -39,13 +39,13 @@ def run_on_ray(jobs: Sequence[Job], setting: Setting, address: str | None = None
         while not ended:
             kind, *text = here.recv()
             if kind == "error":
-                raise ModelError(*text)
+                raise UserError(*text)
             ended = kind == "end"
             if not ended:
                 say(text[0])
     except EOFError:
         reason = "the cluster went away; start it again and give the same command: what is finished is in the ledger"
-        raise ModelError("ray", reason) from None
+        raise UserError("ray", reason) from None
     finally:
         if not ended:
             driver.terminate()
@@ -62,7 +62,7 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host, int(port)), PATIENCE).close()
     except OSError as problem:
         reason = f"no Ray cluster answers at {address!r} ({problem.strerror or problem}); start one with `ray start`"
-        raise ModelError("--address", reason) from None
+        raise UserError("--address", reason) from None
 
 
 def _drive(jobs: list[Job], setting: Setting, address: str | None, back: Connection) -> None:
@@ -72,10 +72,10 @@ def _drive(jobs: list[Job], setting: Setting, address: str | None, back: Connect
         try:
             ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError, ValueError) as problem:
-            raise ModelError("--address", f"no Ray cluster answers at {address!r} ({problem})") from None
+            raise UserError("--address", f"no Ray cluster answers at {address!r} ({problem})") from None
         _run(ray, jobs, setting, lambda line: back.send(("say", line)))
         back.send(("end",))
-    except ModelError as problem:
+    except UserError as problem:
         back.send(("error", problem.place, problem.reason))
     except OSError as problem:
         back.send(("error", str(problem.filename or "disk"), f"{problem.strerror}; then give the same command again"))
@@ -116,15 +116,15 @@ def _get(ray: Any, reference: Any, job: Job) -> Any:
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as problem:
-        if isinstance(problem.cause, ModelError):
-            raise ModelError(problem.cause.place, problem.cause.reason) from None
-        raise ModelError(job.name, f"failed: {problem.cause!r}; the other jobs are in the ledger") from None
+        if isinstance(problem.cause, UserError):
+            raise UserError(problem.cause.place, problem.cause.reason) from None
+        raise UserError(job.name, f"failed: {problem.cause!r}; the other jobs are in the ledger") from None
     except ray.exceptions.WorkerCrashedError:
         reason = f"its worker died {RETRIES + 1} times, for lack of memory perhaps; the other jobs are in the ledger"
-        raise ModelError(job.name, reason) from None
+        raise UserError(job.name, reason) from None
     except ray.exceptions.RayError as problem:
         reason = f"the cluster went away ({type(problem).__name__}); start it again and give the same command"
-        raise ModelError("ray", reason) from None
+        raise UserError("ray", reason) from None
 
 
 def _ray() -> Any:
@@ -132,4 +132,4 @@ def _ray() -> Any:
         return importlib.import_module("ray")
     except ModuleNotFoundError:
         reason = "is not installed; install the extra 'cluster': pip install 'diacritic[cluster]'"
-        raise ModelError("ray", reason) from None
+        raise UserError("ray", reason) from None

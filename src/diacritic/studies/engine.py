@@ -12,13 +12,13 @@ from certify.progress import track
 from diacritic.rollout.franka import EPISODES
 from diacritic.studies import symbolic
 from diacritic.studies.cell import Cell
-from diacritic.studies.exchange import export, pack
-from diacritic.studies.incoming import RUNS, Say, enter, judge_result, summaries, waiting
+from diacritic.studies.collect import RUNS, Say, enter, judge_result, summaries, waiting
+from diacritic.studies.job_manifest import export, pack
 from diacritic.studies.ledger import Row, key_of, named, read_keys
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.demonstrations import FORECASTER_STEPS
-from diacritic.training.folder import read_result, train_folder
-from diacritic.training.order import Order
+from diacritic.training.train_job import Order
+from diacritic.training.worker import read_result, train_folder
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.cell import Cell
 
 Row = dict[str, Any]
@@ -81,7 +81,7 @@ def _complete(rows: Iterable[Row]) -> None:
     for row in rows:
         missing = [key for key in REQUIRED if key not in row]
         if missing:
-            raise ModelError(f"ledger row {row.get('cell')!r}", f"lacks {', '.join(missing)}")
+            raise UserError(f"ledger row {row.get('cell')!r}", f"lacks {', '.join(missing)}")
 
 
 Place = tuple[str, str, str, int, int, str]
@@ -110,9 +110,7 @@ def read_ledger(path: Path) -> list[Row]:
         try:
             rows.append(json.loads(line))
         except ValueError:
-            raise ModelError(
-                f"{path}:{number}", "is not a JSON object; restore the file from version control"
-            ) from None
+            raise UserError(f"{path}:{number}", "is not a JSON object; restore the file from version control") from None
     return rows
 
 

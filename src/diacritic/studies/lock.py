@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -22,7 +22,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     except BlockingIOError:
         reason = "another runner is at work in this folder; wait for it, or give another folder"
-        raise ModelError(str(folder), reason) from None
+        raise UserError(str(folder), reason) from None
     finally:
         os.close(held)
 
@@ -37,4 +37,4 @@ def disk_faults() -> Iterator[None]:
             raise
         where = str(problem.filename or "disk")
         reason = "no space is left; free some and run the same command again, what is finished is kept"
-        raise ModelError(where, reason) from None
+        raise UserError(where, reason) from None

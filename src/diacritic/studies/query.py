@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.ledger import REQUIRED, read_ledger
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def open_ledgers(results: Path) -> "DuckDBPyConnection":
     rows = {path: read_ledger(path) for path in sorted(results.glob("*.jsonl"))}
     ledgers = {path: found for path, found in rows.items() if found and all(key in found[0] for key in REQUIRED)}
     if not ledgers:
-        raise ModelError(str(results), "holds no ledger; `diacritic study run` writes one")
+        raise UserError(str(results), "holds no ledger; `diacritic study run` writes one")
     columns: dict[str, str] = {}
     for row in (row for found in ledgers.values() for row in found):
         for key, value in row.items():
@@ -41,7 +41,7 @@ def query(results: Path, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             found = connection.execute(text)
             return [column[0] for column in found.description or ()], found.fetchall()
         except duckdb.Error as problem:
-            raise ModelError("query", f"{str(problem).splitlines()[0]} (the table is called ledger)") from None
+            raise UserError("query", f"{str(problem).splitlines()[0]} (the table is called ledger)") from None
 
 
 def export_parquet(results: Path, target: Path) -> int:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.demos.storage import Demos
 from diacritic.measure.content import hidden_labels, information, questions
@@ -18,6 +17,7 @@ from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.resolution import GRIDS, resolution_sweep
 from diacritic.measure.windows import Steps, task_windows
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.franka import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
@@ -26,8 +26,8 @@ from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.tasks.franka.timeline import PHASES as TIMELINE
-from diacritic.training.folder import Result
 from diacritic.training.recorded import Scale
+from diacritic.training.worker import Result
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.floating[Any]]
@@ -136,7 +136,7 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     """Judge all runs of a result, and play so many episodes with each (0: none)."""
     if demos.digest != result.order.demos_sha256:
         said = "is not the recording that these runs learned from; record it with the version of then"
-        raise ModelError(result.order.recording, said)
+        raise UserError(result.order.recording, said)
     task, player = make_task(demos.task, **demos.parameters), player_of(result)
     held = demos.take(slice(result.order.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
@@ -164,7 +164,7 @@ def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScore
     strata = list(demos.convention.strata)
     try:
         met = [own_classes(whole, demos.latents, symbols, loop.latents, strata) for symbols in loop.symbols]
-    except ModelError:
+    except UserError:
         return []
     return [score_cohort(codes[None], classes) for codes, classes in zip(loop.codes, met, strict=True)]
 
@@ -192,7 +192,7 @@ def gate_of(task: Task, name: GateName) -> Gate:
     if name == "task":
         return task_gate(task)
     if name not in ("full", "relaxed"):
-        raise ModelError("gate", f"{name!r} judges symbolic tasks; recorded ones have task, full and relaxed")
+        raise UserError("gate", f"{name!r} judges symbolic tasks; recorded ones have task, full and relaxed")
     return (full if name == "full" else relaxed)(task_windows(task))
 
 

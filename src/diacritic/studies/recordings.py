@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.progress import working
 from diacritic.demos.storage import Demos, load, save
 from diacritic.studies.cell import Cell
@@ -58,7 +58,7 @@ def _recording(task: Task, name: str, folder: Path, count: int, seed: int) -> De
         demos = load(folder / name)
         if (demos.task, dict(demos.parameters), demos.task_version) == (wanted.name, wanted.parameters, wanted.version):
             return demos
-        raise ModelError(str(folder / name), "is a recording of another task or version; move it away")
+        raise UserError(str(folder / name), "is a recording of another task or version; move it away")
     from diacritic.demos.franka import FrankaRecorder
     from diacritic.demos.record import record
 

@@ -8,7 +8,7 @@ from statistics import mean
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row, read_ledger
-from diacritic.studies.verdicts import Count, Range, Value
+from reproduction.verdicts import Count, Range, Value
 
 Key = tuple[object, ...]
 KEYS = ("cell", "learner", "preset", "steps", "gate", "configuration")
@@ -39,7 +39,7 @@ class Results:
 
     def declared(self) -> list[Row]:
         """Every run of a cell of the catalogue, once, though several studies may share it."""
-        from diacritic.studies.catalogue import CELLS  # whose figures are derived from this
+        from reproduction.catalogue import CELLS  # whose figures are derived from this
 
         return list({id(row): row for cell in CELLS for row in self.runs(cell)}.values())
 

@@ -17,19 +17,19 @@ import numpy as np
 import torch
 
 import diacritic
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.shape import Architecture
 from diacritic.studies.cell import Cell
 from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import Row, merge_ledger, named
 from diacritic.studies.tasks import hidden_labels, model_of
-from diacritic.training.bound import kl_profile
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.evaluate import machines
+from diacritic.training.kl_bound import kl_profile
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.runs import code_version
+from diacritic.training.scheduler import Part, take_turns, train_together
 from diacritic.training.symbolic import from_model
-from diacritic.training.together import Part, take_turns, train_together
 
 
 def plan_of(cell: Cell) -> Plan:
@@ -140,7 +140,7 @@ def _collect(one: _Training, jobs: list[Future[Row]], out: Path, wait: bool) -> 
 
 
 def main() -> None:
-    from diacritic.studies.catalogue import CELLS
+    from reproduction.catalogue import CELLS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from certify import Model
 from certify.zoo import build
-from diacritic.rollout.world import Urn, View, world_of
+from diacritic.tasks.world import Urn, View, world_of
 
 Info = dict[str, Any]
 

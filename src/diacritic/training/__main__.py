@@ -8,9 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from certify.errors import ModelError
-from diacritic.training.bundle import Bundles
-from diacritic.training.folder import train_folder
+from certify.errors import UserError
+from diacritic.training.archive import Bundles
+from diacritic.training.worker import train_folder
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     try:
         bundles = None if given.bundle is None else Bundles(given.bundle)
         train_folder(given.folder, out, given.device, given.together, given.only, given.half, bundles)
-    except ModelError as problem:
+    except UserError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

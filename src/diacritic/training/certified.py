@@ -11,17 +11,17 @@ import numpy as np
 import torch
 
 from certify import Model, certify
-from certify.codes import verify_codes
-from certify.errors import ModelError
-from certify.exact import Ints
-from certify.graph import Graph
+from certify.core.codes import verify_codes
+from certify.core.exact import Ints
+from certify.core.graph import Graph
+from certify.errors import UserError
 from diacritic.measure.scores import Requirement
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.data import Data
+from diacritic.training.fit_transition import Effort, Taught, teach
 from diacritic.training.learner import learner
-from diacritic.training.lesson import lesson
 from diacritic.training.merging import NONE, Coded, Merger, States, coded, persist
-from diacritic.training.teach import Effort, Taught, teach
+from diacritic.training.transition_dataset import lesson
 
 CERTIFIED = learner("certified")
 
@@ -69,13 +69,11 @@ def train_certified(
     """Every run of the plan, taught the certified transition; the cohort is an ordinary one, for any judge."""
     count = plan.carrier.codes
     if labels.machine.codes > count:
-        raise ModelError("--codes", f"{count} are too few; this machine needs {labels.machine.codes}")
+        raise UserError("--codes", f"{count} are too few; this machine needs {labels.machine.codes}")
     along = labels.machine.walk(words(data))
     if (along == NONE).any():
         t, n = np.argwhere(along == NONE)[0]
-        raise ModelError(
-            f"episode {n}, step {t + 1}", "is no history of the certified model; certify what was recorded"
-        )
+        raise UserError(f"episode {n}, step {t + 1}", "is no history of the certified model; certify what was recorded")
     given = data.to(device, plan.precision)
     codes = torch.from_numpy(along).to(device).expand(len(plan.runs), -1, -1)
     begun = {name: value.to(device) for name, value in start(plan, data).items()}

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.cohort import Cohort, Plan
 from diacritic.training.data import Data
 
@@ -46,9 +46,9 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safe_open(path, "pt") as file:  # pyright: ignore[reportGeneralTypeIssues]
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except FileNotFoundError:
-        raise ModelError(str(path), "no such file") from None
+        raise UserError(str(path), "no such file") from None
     except (SafetensorError, OSError) as problem:
-        raise ModelError(str(path), f"not a whole safetensors file ({problem}); delete it or restore it") from None
+        raise UserError(str(path), f"not a whole safetensors file ({problem}); delete it or restore it") from None
 
 
 def save_checkpoint(cohort: Cohort, path: Path) -> None:
@@ -61,7 +61,7 @@ def resume(cohort: Cohort, path: Path) -> None:
     """Go on where a checkpoint stopped; one of another configuration is refused."""
     state, notes = read_tensors(path)
     if notes.get("plan") != fingerprint(cohort.plan, cohort.given):
-        raise ModelError(str(path), "the checkpoint is of another configuration or dataset; train in another folder")
+        raise UserError(str(path), "the checkpoint is of another configuration or dataset; train in another folder")
     cohort.optimiser.load(state)
     cohort.resume_at(int(notes["step"]))
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier import cell, gru, transformer
-from diacritic.carrier.layers import Weight
-from diacritic.carrier.shape import Architecture
-from diacritic.training import controls, parallel, reference, refinement, tables, unrolled, upkeep
-from diacritic.training.clock import STREAMS, Clock
+from certify.errors import UserError
+from diacritic.memory import full_history, gru, sole_carrier
+from diacritic.memory.layers import Weight
+from diacritic.memory.shape import Architecture
+from diacritic.training import baselines, codebook_restart, parallel, reference, refinement, tables, unrolled
 from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
@@ -20,6 +19,7 @@ from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial
+from diacritic.training.schedule import STREAMS, Clock
 from diacritic.training.trace import Trace
 
 SEPARATE = (Imitation, Rate, Quantisation)
@@ -71,9 +71,9 @@ def initial_weights(plan: Plan, data: Data) -> dict[str, Weight]:
     if carrier.memory == "gru":
         layers = gru.weights(shape.observation, shape.action, shape.action, carrier.state_size)
     elif carrier.memory == "history":
-        layers = transformer.memory_weights(shape, carrier)
+        layers = full_history.memory_weights(shape, carrier)
     else:
-        layers = cell.weights(shape, carrier)
+        layers = sole_carrier.weights(shape, carrier)
     for term in plan.learner.terms:
         layers |= term.weights(data.shape, carrier)
     return layers
@@ -109,7 +109,7 @@ class Cohort:
     ) -> None:
         check(data)
         if data.own is not None and not separable(plan, data):
-            raise ModelError("data.own", f"{plan.learner.name} needs one recording for all runs; train them apart")
+            raise UserError("data.own", f"{plan.learner.name} needs one recording for all runs; train them apart")
         self.plan, self.given, self.device = plan, data, torch.device(device)
         self.data = data.to(self.device, plan.precision)
         begun = start(plan, data) if parameters is None else parameters
@@ -188,9 +188,9 @@ class Cohort:
         if self.engine == "unrolled":
             return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low, drawn)
         if carrier.memory == "gru":
-            return controls.recurrent(self.parameters, self.data, weight)
+            return baselines.recurrent(self.parameters, self.data, weight)
         if carrier.memory == "history":
-            return controls.history(self.parameters, self.data, weight, plan.low)
+            return baselines.history(self.parameters, self.data, weight, plan.low)
         noise = self._noise() if carrier.memory == "gaussian" else None
         return reference.trace(
             self.parameters, carrier, self.data, weight, plan.preset.gradient, self.strength(), noise
@@ -217,12 +217,12 @@ class Cohort:
     def advance(self, steps: int) -> None:
         """`steps` updates, with the restarts that fall due among them."""
         if self.plan.learner.taught:
-            raise ModelError("--learner", f"{self.plan.learner.name} needs a finite model with its certificate")
+            raise UserError("--learner", f"{self.plan.learner.name} needs a finite model with its certificate")
         if self.device.type == "cuda" and self._graph is None:
             self._capture()
         for _ in range(steps):
             if self._due():
-                upkeep.restart(self)
+                codebook_restart.restart(self)
             if self.plan.learner.refine and self.step and self.step % refinement.EVERY == 0:
                 refinement.refine(self)
             if self._graph is None:
@@ -261,7 +261,7 @@ def choose(plan: Plan, data: Data) -> str:
     """The engine that computes this plan: `tables`, `parallel`, `unrolled` or `reference`."""
     carrier = plan.carrier
     if plan.engine not in ("fast", "reference"):
-        raise ModelError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
+        raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
     simple = carrier.memory == "code" and carrier.path == "none" and not carrier.identification
     if plan.engine == "reference" or not simple:
         return "reference"

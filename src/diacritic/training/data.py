@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Shape
+from certify.errors import UserError
+from diacritic.memory.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def check(data: Data) -> None:
     for field in fields(data):
         value = getattr(data, field.name)
         if isinstance(value, Tensor) and value.is_floating_point() and not torch.isfinite(value).all():
-            raise ModelError(f"data.{field.name}", "holds a value that is not finite; remove or repair those episodes")
+            raise UserError(f"data.{field.name}", "holds a value that is not finite; remove or repair those episodes")
     wanted = {
         "observation_index": (T, N),
         "previous_index": (T, N),
@@ -73,22 +73,22 @@ def check(data: Data) -> None:
     for name, shape in wanted.items():
         value = getattr(data, name)
         if value is not None and tuple(value.shape) != shape:
-            raise ModelError(f"data.{name}", f"has shape {tuple(value.shape)}, but {shape} is needed")
+            raise UserError(f"data.{name}", f"has shape {tuple(value.shape)}, but {shape} is needed")
     for name, size in (("observation", data.shape.observation), ("previous", data.shape.action)):
         if getattr(data, name).shape[1] != size:
-            raise ModelError(f"data.{name}", f"has {getattr(data, name).shape[1]} columns, but the shape says {size}")
+            raise UserError(f"data.{name}", f"has {getattr(data, name).shape[1]} columns, but the shape says {size}")
     rows = {"observation": len(data.observation), "previous": len(data.previous)}
     pointing = [(f"{table}_index", f"the {count} rows of data.{table}", count) for table, count in rows.items()]
     for index, described, count in (*pointing, ("own", f"the {N} episodes", N)):
         values = getattr(data, index)
         if values is not None and values.numel() and not 0 <= int(values.min()) <= int(values.max()) < count:
-            raise ModelError(f"data.{index}", f"points outside {described}")
+            raise UserError(f"data.{index}", f"points outside {described}")
 
 
 def from_arrays(observations: Tensor, actions: Tensor, weight: Tensor | None = None) -> Data:
     """Recorded episodes with vectors: [T, N, ·] each; actions are standardised by the caller."""
     if observations.shape[:2] != actions.shape[:2]:
-        raise ModelError(
+        raise UserError(
             "data",
             f"observations are {tuple(observations.shape[:2])} steps × episodes, actions {tuple(actions.shape[:2])}",
         )

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import linear, read
-from diacritic.carrier.quantise import look_up, straight_through
+from diacritic.memory.layers import linear, read
+from diacritic.memory.quantise import look_up, straight_through
 from diacritic.training.trace import Trace
 
 

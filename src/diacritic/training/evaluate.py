@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 from certify import Model
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
 from diacritic.measure.scores import Requirement, scores
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.exact import Gate, closed_loop, verdict
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import watch

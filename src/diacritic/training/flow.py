@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.carrier.quantise import look_up
+from diacritic.memory.quantise import look_up
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from diacritic.carrier import transformer
-from diacritic.carrier.layers import Parameters, Weight, dense, linear
-from diacritic.carrier.shape import Architecture, Shape
+from diacritic.memory import full_history
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.optimiser import Adam
 from diacritic.training.randomness import initial, uniform
 
@@ -67,7 +67,7 @@ def weights(shape: Shape, targets: Targets) -> dict[str, Weight]:
     width, outputs = Architecture.width, targets.when.shape[2] * shape.action
     padded = replace(shape, observation=_eights(shape.observation), action=_eights(shape.action))
     head = dense("forecast.hidden", width, width) | dense("forecast.out", width, _eights(outputs))
-    return transformer.weights(padded, Architecture()) | head
+    return full_history.weights(padded, Architecture()) | head
 
 
 def forecast(
@@ -120,7 +120,7 @@ def train_forecaster(
     def update() -> None:
         drawn = None if episodes <= batch else _draw(share, keys, step, batch)
         chosen = whole if drawn is None else even.pick(drawn)
-        optimiser.descend(_loss(transformer.lowered(optimiser.parameters, low), shape, chosen).sum())
+        optimiser.descend(_loss(full_history.lowered(optimiser.parameters, low), shape, chosen).sum())
         step.add_(1)
 
     repeat(update, steps, device)
@@ -187,7 +187,7 @@ class _Episodes:
 
 def _predict(parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None) -> Tensor:
     """The head's numbers with their padding, [runs, T, N, ·]."""
-    prefix = transformer.encode(parameters, observations, previous, frames).transpose(1, 2)  # the encoder's own order
+    prefix = full_history.encode(parameters, observations, previous, frames).transpose(1, 2)  # the encoder's own order
     hidden = torch.relu(linear(parameters, "forecast.hidden", prefix.flatten(1, 2)))
     return linear(parameters, "forecast.out", hidden).unflatten(1, prefix.shape[1:3]).transpose(1, 2)
 

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from certify.errors import ModelError
-from certify.exact import Ints, pair, rank
+from certify.core.exact import Ints, pair, rank
+from certify.errors import UserError
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
-from diacritic.training.lesson import lesson
+from diacritic.training.fit_transition import Effort, teach
 from diacritic.training.merging import NONE, Coded, Merger, States, coded, minimise, persist
-from diacritic.training.teach import Effort, teach
+from diacritic.training.transition_dataset import lesson
 
 Floats = NDArray[np.float64]
 LANDED = 0.99  # share of steps at which the recurrence must reach its new code
@@ -40,9 +40,9 @@ class Watched:
         shape = self.codes.shape
         for name in ("symbols", "previous", "behaviour"):
             if getattr(self, name).shape != shape:
-                raise ModelError(name, f"have shape {getattr(self, name).shape}, but codes have {shape}")
+                raise UserError(name, f"have shape {getattr(self, name).shape}, but codes have {shape}")
         if self.weight.shape != shape[1:]:
-            raise ModelError("weight", f"has shape {self.weight.shape}; expected one number for {shape[1]} episodes")
+            raise UserError("weight", f"has shape {self.weight.shape}; expected one number for {shape[1]} episodes")
 
     @property
     def words(self) -> Ints:
@@ -104,7 +104,7 @@ def watch_cohort(cohort: Cohort) -> list[Watched]:
     """
     data = cohort.data
     if data.symbol is None or not data.shape.symbolic:
-        raise ModelError("data", "is no symbolic task; give `Watched` arrays of the recording instead")
+        raise UserError("data", "is no symbolic task; give `Watched` arrays of the recording instead")
     with torch.no_grad():
         trace = cohort.trace()
         codes, acts = trace.step_code.cpu().numpy(), trace.steps(trace.read("act").argmax(-1)).cpu().numpy()

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory.shape import Architecture
 from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.bfs import FutureSufficiency
 from diacritic.training.objectives.decisions import PendingDecisions
@@ -163,5 +163,5 @@ def learner(name: str) -> Learner:
     if known is None:
         near = get_close_matches(name, [*LEARNERS, *ALIASES], 3, 0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(LEARNERS)}"
-        raise ModelError("--learner", f"no learner is called {name!r}; {hint}")
+        raise UserError("--learner", f"no learner is called {name!r}; {hint}")
     return known

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.exact import Ints, pair, rank, representatives
-from certify.graph import Graph
+from certify.core.exact import Ints, pair, rank, representatives
+from certify.core.graph import Graph
 
 NONE = -1  # no such row
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diacritic.carrier.cell import Inputs, drive, observe, propose, side_information
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.quantise import look_up, straight_through
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.layers import Parameters
+from diacritic.memory.quantise import look_up, straight_through
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs, drive, observe, propose, side_information
 from diacritic.training.data import Data
 from diacritic.training.scan import running_sum, scan_codes
 from diacritic.training.trace import Rows, Trace

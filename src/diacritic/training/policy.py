@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
-from diacritic.carrier.act import act
-from diacritic.carrier.cell import Inputs, Record, drive, observe, propose, side_information
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.quantise import nearest
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory.act import act
+from diacritic.memory.layers import Parameters
+from diacritic.memory.quantise import nearest
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs, Record, drive, observe, propose, side_information
 
 
 @torch.no_grad()
@@ -22,7 +22,7 @@ def code_tables(
     with matched side information take the observation for the symbol, which on a symbolic task it is.
     """
     if architecture.memory != "code" or architecture.path == "bypass":
-        raise ModelError(
+        raise UserError(
             "architecture", "only what remembers nothing but a code is a finite machine; watch its episodes"
         )
     codebook, K = parameters["codebook"], architecture.codes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from certify.errors import ModelError
+from certify.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -42,5 +42,5 @@ PRESETS = {
 def preset(name: str) -> Preset:
     """The preset of that name."""
     if name not in PRESETS:
-        raise ModelError("--preset", f"no preset is called {name!r}; known: {', '.join(PRESETS)}")
+        raise UserError("--preset", f"no preset is called {name!r}; known: {', '.join(PRESETS)}")
     return PRESETS[name]

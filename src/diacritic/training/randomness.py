@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight
+from diacritic.memory.layers import Weight
 
 _MASK = 0xFFFFFFFF
 _STEP, _STREAM, _PLACE = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35

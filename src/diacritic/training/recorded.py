@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.data import Data, from_arrays
 
 SMALLEST = 1e-3  # a channel that hardly moves is not blown up
@@ -51,7 +51,7 @@ class Scale:
         names = ("observation_mean", "observation_deviation", "action_mean", "action_deviation")
         missing = [name for name in names if f"scale.{name}" not in tensors]
         if missing:
-            raise ModelError("weights", f"lack {', '.join(missing)}; they are not those of a recorded task")
+            raise UserError("weights", f"lack {', '.join(missing)}; they are not those of a recorded task")
         return Scale(*(tensors[f"scale.{name}"] for name in names))
 
 
@@ -69,7 +69,7 @@ def from_recording(
     seen, acted = torch.from_numpy(np.asarray(observations)), torch.from_numpy(np.asarray(actions))
     for name, values in (("observations", seen), ("actions", acted)):
         if not torch.isfinite(values).all():
-            raise ModelError(name, "hold a value that is not finite; remove or repair those episodes")
+            raise UserError(name, "hold a value that is not finite; remove or repair those episodes")
     scale = Scale.of(seen, acted)
     data = from_arrays(scale.see(seen), scale.shrink(acted))
     shape = data.shape

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from diacritic.carrier.cell import Inputs, Record, begin, step
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs, Record, begin, step
 from diacritic.training.data import Data
 from diacritic.training.trace import Rows, Trace
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from diacritic.training.codebook_restart import usage
 from diacritic.training.trace import Trace
-from diacritic.training.upkeep import usage
 
 if TYPE_CHECKING:
     from diacritic.training.cohort import Cohort

@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 import diacritic
-from certify.errors import ModelError
-from diacritic.carrier.module import one_run
-from diacritic.carrier.shape import Architecture, Shape
+from certify.errors import UserError
+from diacritic.memory.module import one_run
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.checkpoint import fingerprint, read_tensors, write_tensors
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.data import Data
@@ -28,7 +28,7 @@ def code_version() -> str:
     """A digest of the sources that decide the outcome of training."""
     root = Path(diacritic.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*root.glob("carrier/*.py"), *root.glob("training/**/*.py")]):
+    for path in sorted([*root.glob("memory/*.py"), *root.glob("training/**/*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -100,7 +100,7 @@ def write_run(
 def stacked_runs(paths: Sequence[Path], plan: Plan, data: Data) -> dict[str, torch.Tensor]:
     """The weights of finished runs as the start of a new cohort, one run for each of its seeds."""
     if len(paths) != len(plan.runs):
-        raise ModelError("--warm-start", f"{len(paths)} runs for {len(plan.runs)} seeds; give one for each")
+        raise UserError("--warm-start", f"{len(paths)} runs for {len(plan.runs)} seeds; give one for each")
     return warm_start([(str(path), load_run(path)[3]) for path in paths], plan, data)
 
 
@@ -113,7 +113,7 @@ def warm_start(
         for title, weights in found:
             if name in weights and weights[name].shape != value.shape[1:]:
                 have, need = tuple(weights[name].shape), tuple(value.shape[1:])
-                raise ModelError(title, f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes")
+                raise UserError(title, f"its {name} is {have}, but this task needs {need}; warm starts keep the sizes")
         own = zip(found, value.unbind(0), strict=True)
         parameters[name] = torch.stack([weights.get(name, fresh).to(fresh.dtype) for (_, weights), fresh in own])
     return parameters
@@ -124,12 +124,12 @@ def load_run(path: Path) -> tuple[dict[str, Any], Shape, Architecture, dict[str,
     try:
         manifest = json.loads((path / MANIFEST).read_text())
     except FileNotFoundError:
-        raise ModelError(str(path), f"is not a run: it has no {MANIFEST}") from None
+        raise UserError(str(path), f"is not a run: it has no {MANIFEST}") from None
     except ValueError:
-        raise ModelError(str(path / MANIFEST), "is not JSON; train the run again") from None
+        raise UserError(str(path / MANIFEST), "is not JSON; train the run again") from None
     for name, digest in manifest["sha256"].items():
         if not (path / name).exists() or _digest(path / name) != digest:
-            raise ModelError(str(path / name), "does not match the run's manifest; train the run again")
+            raise UserError(str(path / name), "does not match the run's manifest; train the run again")
     weights, _ = read_tensors(path / "weights.safetensors")
     return manifest, Shape(**manifest["shape"]), Architecture(**manifest["architecture"]), weights
 

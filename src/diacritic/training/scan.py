@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Parameters, linear
-from diacritic.carrier.quantise import look_up, lowest_maximum, nearest
+from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.quantise import look_up, lowest_maximum, nearest
 
 
 def code_tables(parameters: Parameters, name: str = "residual") -> tuple[Tensor, Tensor, Tensor]:

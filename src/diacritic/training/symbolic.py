@@ -7,10 +7,10 @@ import torch
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.errors import ModelError
-from certify.exact import Masses
-from certify.graph import Graph
-from diacritic.carrier.shape import Shape
+from certify.core.exact import Masses
+from certify.core.graph import Graph
+from certify.errors import UserError
+from diacritic.memory.shape import Shape
 from diacritic.training.data import Data, check
 
 Labeller = Callable[[list[str]], str]
@@ -69,7 +69,7 @@ def _episodes(model: Model) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple
 def _paths(graph: Graph) -> NDArray[np.int64]:
     """The node of every level on the way to each last history; histories form a tree, so parents tell it."""
     if any(int(paths) != 1 for level in graph.levels for paths in level.paths):
-        raise ModelError("model", "its histories are merged, so they cannot all be listed; draw demonstrations instead")
+        raise UserError("model", "its histories are merged, so they cannot all be listed; draw demonstrations instead")
     node = np.arange(graph.levels[-1].size)
     path = [node]
     for level in graph.levels[:0:-1]:

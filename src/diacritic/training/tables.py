@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diacritic.carrier.cell import Inputs, observe
-from diacritic.carrier.layers import Parameters, linear
-from diacritic.carrier.quantise import look_up, nearest, straight_through
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs, observe
 from diacritic.training.data import Data
 from diacritic.training.flow import Path, Track
 from diacritic.training.trace import Rows, Trace, row_weights

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Parameters, linear, read
-from diacritic.carrier.quantise import look_up, straight_through
+from diacritic.memory.layers import Parameters, linear, read
+from diacritic.memory.quantise import look_up, straight_through
 
 if TYPE_CHECKING:
     from diacritic.training.kernels.fused import Heads

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from diacritic.training.checkpoint import resume, save_checkpoint
+from diacritic.training.codebook_restart import usage
 from diacritic.training.cohort import Cohort, Plan
 from diacritic.training.data import Data
-from diacritic.training.upkeep import usage
 
 Judge = Callable[[Cohort], list[bool]]
 """Which runs are sufficient now; shown while training runs."""

@@ -7,10 +7,10 @@ kernels of the parallel engine compute everything but that, and one kernel follo
 import torch
 from torch import Tensor
 
-from diacritic.carrier.cell import Inputs, drive, observe, propose, side_information
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.quantise import look_up, nearest, straight_through
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.layers import Parameters
+from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.shape import Architecture
+from diacritic.memory.sole_carrier import Inputs, drive, observe, propose, side_information
 from diacritic.training import parallel
 from diacritic.training.data import Data
 from diacritic.training.trace import Rows, Trace

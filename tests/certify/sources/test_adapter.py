@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.sources.adapter import END, Adapter, History, branches, check_task, play, readable, to_model
 from certify.zoo import build
 
@@ -43,7 +43,7 @@ def corridor(env: Corridor | None = None, horizon: int = 3, **changes: Any) -> A
     return Adapter("corridor", horizon, **{**parts, **changes})
 
 
-def one_line(caught: pytest.ExceptionInfo[ModelError]) -> str:
+def one_line(caught: pytest.ExceptionInfo[UserError]) -> str:
     text = str(caught.value)
     assert "\n" not in text
     return text
@@ -173,7 +173,7 @@ def test_an_environment_that_is_not_deterministic_is_shown_with_both_trajectorie
         env.cells = 1 + next(resets)  # longer every time
         return env.reset(cue)
 
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         to_model(corridor(env, reset=reset))
     assert one_line(caught) == (
         "corridor with hidden value 'north': is not deterministic at step 3: "
@@ -190,28 +190,28 @@ def test_long_trajectories_are_told_from_their_end() -> None:
         env.cells = 6 + next(resets)
         return env.reset(cue)
 
-    with pytest.raises(ModelError, match=r"first … hall -on-> hall -on-> hall -on-> fork \(up 1\), then … hall"):
+    with pytest.raises(UserError, match=r"first … hall -on-> hall -on-> hall -on-> fork \(up 1\), then … hall"):
         to_model(corridor(env, horizon=9, reset=reset))
 
 
 @pytest.mark.parametrize("generator", [random.random, lambda: np.random.random()])
 def test_global_generators_are_caught(generator: Callable[[], float]) -> None:
     noisy = corridor(symbol=lambda raw: f"{raw} {generator():.3f}")
-    with pytest.raises(ModelError, match="is not deterministic at step 1: first north 0"):
+    with pytest.raises(UserError, match="is not deterministic at step 1: first north 0"):
         to_model(noisy)
 
 
 def test_a_copy_of_noise_is_blamed_on_the_environment_not_on_its_expert() -> None:
     noise = iter(["x", "y"])
     copying = corridor(reset=lambda _: next(noise), expert=lambda _, history: history[-1])
-    with pytest.raises(ModelError, match=r"is not deterministic at step 1: first x \(x 1\), then y \(y 1\)"):
+    with pytest.raises(UserError, match=r"is not deterministic at step 1: first x \(x 1\), then y \(y 1\)"):
         to_model(copying)
 
 
 def test_an_expert_that_disagrees_with_itself_is_told_so() -> None:
     turns = iter(["up", "down"])
     fickle = corridor(expert=lambda _, history: next(turns) if history[-1] == "fork" else "on")
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         to_model(fickle)
     assert "the expert disagrees with itself at step 3: first" in one_line(caught)
     assert "fork (up 1), then" in one_line(caught)
@@ -228,7 +228,7 @@ def test_a_branch_must_begin_like_the_trajectory_it_leaves() -> None:
         p = Fraction(next(asked))
         return {"on": p, "run": 1 - p}
 
-    with pytest.raises(ModelError, match=r"itself at step 1: first north \(on 1/2, run 1/2\), then north \(on 1/3, "):
+    with pytest.raises(UserError, match=r"itself at step 1: first north \(on 1/2, run 1/2\), then north \(on 1/3, "):
         to_model(corridor(expert=expert))
 
 
@@ -247,25 +247,25 @@ def test_a_branch_must_begin_like_the_trajectory_it_leaves() -> None:
 )
 def test_a_bad_law_is_refused_where_it_was_given(given: Any, reason: str) -> None:
     bad = corridor(expert=lambda _, history: given if history[-1] == "hall" else "on")
-    with pytest.raises(ModelError, match=reason) as caught:
+    with pytest.raises(UserError, match=reason) as caught:
         to_model(bad)
     assert one_line(caught).startswith("corridor.expert('north', …'hall'): ")
 
 
 def test_a_symbol_that_is_no_text_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"^corridor\.symbol: gave 4 at step 2; a symbol is text$"):
+    with pytest.raises(UserError, match=r"^corridor\.symbol: gave 4 at step 2; a symbol is text$"):
         to_model(corridor(symbol=lambda raw: len(raw) if raw == "hall" else raw))
 
 
 @pytest.mark.parametrize("result", [("hall", 0.0, False, False, {}), ("hall", 0), "hall", ["hall", True]])
 def test_a_step_that_returns_something_else_is_refused(result: Any) -> None:
-    with pytest.raises(ModelError, match=r"^corridor\.step: gave .*; expected the observation and whether it has"):
+    with pytest.raises(UserError, match=r"^corridor\.step: gave .*; expected the observation and whether it has"):
         to_model(corridor(step=lambda _: result))
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.5, "3", None])
 def test_a_horizon_is_a_positive_whole_number(horizon: Any) -> None:
-    with pytest.raises(ModelError, match=r"^corridor\.horizon: expected a whole number of steps, not "):
+    with pytest.raises(UserError, match=r"^corridor\.horizon: expected a whole number of steps, not "):
         to_model(corridor(horizon=horizon))
 
 
@@ -281,7 +281,7 @@ def test_a_horizon_is_a_positive_whole_number(horizon: Any) -> None:
 )
 @pytest.mark.parametrize("use", [to_model, check_task])
 def test_bad_weights_are_refused(use: Callable[[Adapter[str]], object], hidden: Any, reason: str) -> None:
-    with pytest.raises(ModelError, match=reason) as caught:
+    with pytest.raises(UserError, match=reason) as caught:
         use(corridor(hidden=hidden))
     assert one_line(caught).startswith("corridor.hidden: ")
 
@@ -289,7 +289,7 @@ def test_bad_weights_are_refused(use: Callable[[Adapter[str]], object], hidden: 
 def test_too_many_trajectories_are_refused_before_memory_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certify.sources.adapter.MOST_EPISODES", 100)
     endless = corridor(Corridor(cells=50), 50, expert=lambda *_: {"on": "1/2", "run": "1/2"})
-    with pytest.raises(ModelError, match="more than 100 trajectories; shorten the horizon"):
+    with pytest.raises(UserError, match="more than 100 trajectories; shorten the horizon"):
         to_model(endless)
 
 
@@ -330,7 +330,7 @@ def test_live_episodes_that_leave_the_model_are_a_fault() -> None:
 
     assert to_model(corridor(env, reset=reset)).horizon == 3
     resets = iter(range(99))
-    with pytest.raises(ModelError, match=r"is not deterministic at step 3: first .* fork \(\w+ 1\), then .* hall"):
+    with pytest.raises(UserError, match=r"is not deterministic at step 3: first .* fork \(\w+ 1\), then .* hall"):
         check_task(corridor(env, reset=reset))
 
 
@@ -342,7 +342,7 @@ def test_a_live_episode_must_be_that_of_its_own_hidden_value() -> None:
     def reset(cue: str) -> str:
         return env.reset(cue if next(resets) < 4 else "north")
 
-    with pytest.raises(ModelError, match=r"^corridor with hidden value 'south': is not deterministic at step 1"):
+    with pytest.raises(UserError, match=r"^corridor with hidden value 'south': is not deterministic at step 1"):
         check_task(corridor(env, reset=reset, expert=lambda _, history: "on"))
 
 
@@ -359,7 +359,7 @@ def test_global_generators_are_put_back(use: Callable[[Adapter[str]], object]) -
     use(corridor(env, reset=reset))
     assert random.getstate() == before
     np.testing.assert_equal(np.random.get_state(legacy=False), before_numpy)
-    with pytest.raises(ModelError):
+    with pytest.raises(UserError):
         use(corridor(env, reset=reset, expert=lambda *_: None))
     assert random.getstate() == before
     np.testing.assert_equal(np.random.get_state(legacy=False), before_numpy)

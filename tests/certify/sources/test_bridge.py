@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from certify import ModelError, certify
+from certify import UserError, certify
 from certify.sources import worker
 from certify.sources.adapter import check_task, to_model
 from certify.sources.bridge import Bridge, from_bridge, script
@@ -64,7 +64,7 @@ def test_a_task_behind_the_bridge_is_certified(good: list[str]) -> None:
 def test_what_the_worker_refuses_is_told(good: list[str]) -> None:
     with (
         Bridge(good, timeout=20) as bridge,
-        pytest.raises(ModelError, match=r"says of make: ValueError: only the fork"),
+        pytest.raises(UserError, match=r"says of make: ValueError: only the fork"),
     ):
         from_bridge(bridge, task="spoon")
 
@@ -84,7 +84,7 @@ def test_what_the_worker_refuses_is_told(good: list[str]) -> None:
 def test_a_worker_that_dies_hangs_or_babbles_is_ended(tmp_path: Path, text: str, reason: str) -> None:
     timeout = 0.5 if "sleep" in text else 20
     with Bridge(write(tmp_path, text), timeout=timeout) as bridge:
-        with pytest.raises(ModelError, match=reason) as caught:
+        with pytest.raises(UserError, match=reason) as caught:
             from_bridge(bridge, task="fork")
         assert "\n" not in str(caught.value)
     assert bridge._process.poll() is not None
@@ -122,7 +122,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_a_command_that_does_not_exist_is_named() -> None:
-    with pytest.raises(ModelError, match=r"^/no/such/python: the worker cannot be started"):
+    with pytest.raises(UserError, match=r"^/no/such/python: the worker cannot be started"):
         Bridge(["/no/such/python", "worker.py"])
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from certify import Model, certify
-from certify.errors import ModelError
-from certify.floors import floors
-from certify.relations import compatibility, settled, strong_classes
+from certify.core.floors import floors
+from certify.core.relations import compatibility, settled, strong_classes
+from certify.errors import UserError
 from certify.sources.cards import CardGame, autoencode, count_recall, higher_lower, repeat_first, repeat_previous
 
 # each game and the reward of an expert that is right whenever it is asked
@@ -56,18 +56,18 @@ def test_a_lag_that_is_off_by_one_earns_less_than_nothing() -> None:
 
 def test_a_deck_that_is_not_the_live_one_is_caught() -> None:
     short = replace(autoencode(4), environment=autoencode(8).environment)
-    with pytest.raises(ModelError, match=r"^POPGym Autoencode: live episode \d+ shows .* the model excludes it$"):
+    with pytest.raises(UserError, match=r"^POPGym Autoencode: live episode \d+ shows .* the model excludes it$"):
         short.check()
     long = replace(autoencode(8), environment=autoencode(4).environment)
-    with pytest.raises(ModelError, match=r"^POPGym Autoencode: live episode \d+ shows .* the model excludes it$"):
+    with pytest.raises(UserError, match=r"^POPGym Autoencode: live episode \d+ shows .* the model excludes it$"):
         long.check()
-    with pytest.raises(ModelError, match=r"live episode 1 shows 2 at step 2; the model excludes it"):
+    with pytest.raises(UserError, match=r"live episode 1 shows 2 at step 2; the model excludes it"):
         replace(higher_lower(2, 3), environment=higher_lower(3, 3).environment).check()
 
 
 def test_an_episode_that_ends_too_soon_is_caught() -> None:
     patient = replace(higher_lower(3, 11), environment=higher_lower(2, 7).environment)
-    with pytest.raises(ModelError, match=r"^POPGym HigherLower: live episode 1 ends after step 7, not 11$"):
+    with pytest.raises(UserError, match=r"^POPGym HigherLower: live episode 1 ends after step 7, not 11$"):
         patient.check()
 
 
@@ -76,7 +76,7 @@ def test_an_expert_that_sees_the_deck_is_caught() -> None:
     blind = {state: Fraction(1, 4) for state in game.start}  # every deck shows the live card, whatever it begins with
     seen = str(game.environment().reset(seed=0)[0])
     clairvoyant = replace(game, start=blind, observe=lambda t, state: seen)
-    with pytest.raises(ModelError, match="the expert knows more than its history at step 1"):
+    with pytest.raises(UserError, match="the expert knows more than its history at step 1"):
         clairvoyant.check(1)
 
 
@@ -235,7 +235,7 @@ def test_the_whole_order_must_be_carried_before_it_is_said() -> None:
     ],
 )
 def test_games_that_do_not_exist(make: Callable[[], CardGame], reason: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         make()
     assert str(caught.value).startswith(reason)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify import ModelError, certify
+from certify import UserError, certify
 from certify.sources import coverage
 from certify.sources.adapter import Law
 from certify.sources.coverage import Interval
@@ -49,7 +49,7 @@ def test_without_latents_trajectories_are_counted():
     found = recording.coverage()
     assert (found.unit, list(found.counts.values()), found.unseen) == ("different trajectories", [2, 1, 1], None)
     assert (found.episodes, found.missing_mass) == (4, Fraction(1, 2))
-    with pytest.raises(ModelError, match="latents: none were recorded"):
+    with pytest.raises(UserError, match="latents: none were recorded"):
         recording.coverage([(0, 0)])
 
 
@@ -58,7 +58,7 @@ def test_arrays_lists_and_tuples_name_the_same_latent():
     found = from_recordings([two_cues((0, 1)), two_cues((1, 0))], latents=latents).coverage([(0, 1), [1, 0], (1, 1)])
     assert found.counts == {(0, 1): 1, (1, 0): 1}
     assert found.unseen == ((1, 1),)
-    with pytest.raises(ModelError, match=r"the recorded configuration \(1, 0\) is not in the full set"):
+    with pytest.raises(UserError, match=r"the recorded configuration \(1, 0\) is not in the full set"):
         from_recordings([two_cues((0, 1)), two_cues((1, 0))], latents=latents).coverage([(0, 1)])
 
 
@@ -169,7 +169,7 @@ def test_resampling_leaves_the_model_alone():
 
 
 def test_at_least_one_resample():
-    with pytest.raises(ModelError, match="resamples: expected at least one resample, not 0"):
+    with pytest.raises(UserError, match="resamples: expected at least one resample, not 0"):
         from_recordings([two_cues((0, 0))]).bootstrap(0)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from dm_env import specs
 
-from certify import Answer, ModelError, certify
-from certify.merged import unfold
+from certify import Answer, UserError, certify
+from certify.core.merged import unfold
 from certify.sources.adapter import Adapter, History, check_task, play, to_model
 from certify.sources.dm import (
     StateExpert,
@@ -193,7 +193,7 @@ def test_global_generators_are_left_alone() -> None:
     ],
 )
 def test_impossible_parameters_are_refused_in_one_line(make: Any, reason: str) -> None:
-    with pytest.raises(ModelError, match=reason) as caught:
+    with pytest.raises(UserError, match=reason) as caught:
         make()
     assert "\n" not in str(caught.value)
 
@@ -206,7 +206,7 @@ def test_without_bsuite_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     for module in [name for name in sys.modules if name.split(".")[0] == "bsuite"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "bsuite", None)
-    with pytest.raises(ModelError, match=r"^needs bsuite; install the extra 'sources'$"):
+    with pytest.raises(UserError, match=r"^needs bsuite; install the extra 'sources'$"):
         memory_chain(1, 3)
 
 
@@ -283,7 +283,7 @@ def test_discrete_specs_give_the_actions() -> None:
         return colour
 
     env = Lamp(flicker=True)
-    with pytest.raises(ModelError, match=r"^lamp\.actions: BoundedArray is not discrete; give actions="):
+    with pytest.raises(UserError, match=r"^lamp\.actions: BoundedArray is not discrete; give actions="):
         lamp(actions=None, name="lamp")
     assert lamp(env, actions=None, expert=expert).expert(1, ()) == "1"
     assert lamp(env, actions=["left", "right"], expert=expert).expert(1, ()) == "right"
@@ -303,5 +303,5 @@ def test_discrete_specs_give_the_actions() -> None:
     ],
 )
 def test_what_cannot_be_set_to_a_hidden_value_is_told(changes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ModelError, match=reason):
+    with pytest.raises(UserError, match=reason):
         check_task(lamp(**changes))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from certify import ModelError, certify
+from certify import UserError, certify
 from certify.sources.adapter import Adapter, History, check_task, to_model
 from certify.sources.gym import StateExpert, by_attribute, by_options, by_seed, from_gym
 from certify.zoo import build
@@ -118,7 +118,7 @@ def test_a_gymnasium_maze_certifies_as_the_maze_of_the_zoo() -> None:
 
 @pytest.mark.parametrize("way", ["key", "function", "attribute", "seed"])
 def test_whatever_else_is_random_shows(way: str) -> None:
-    with pytest.raises(ModelError, match=r"is not deterministic at step 2: first .*[45] \(0 1\), then .*[45] \(0 1\)"):
+    with pytest.raises(UserError, match=r"is not deterministic at step 2: first .*[45] \(0 1\), then .*[45] \(0 1\)"):
         check_task(maze(Maze(noise=True), set_hidden=WAYS[way]()))
 
 
@@ -169,7 +169,7 @@ def test_other_action_spaces_take_named_values() -> None:
         action_space = spaces.Box(-1, 1, (1,))
 
     left, right = np.array([-1], np.float32), np.array([1], np.float32)
-    with pytest.raises(ModelError, match=r"^Push\.actions: Box\(.*\) is not Discrete; give actions="):
+    with pytest.raises(UserError, match=r"^Push\.actions: Box\(.*\) is not Discrete; give actions="):
         maze(Push())
     adapter = maze(Push(), actions={"left": left, "right": right}, expert=lambda goal, _: [left, "right"][goal])
     assert to_model(adapter).graph.actions == ("left", "right")
@@ -192,13 +192,13 @@ def test_an_expert_may_be_stochastic() -> None:
 
 @pytest.mark.parametrize("choice", [3, -1, "up", None, 0.5])
 def test_an_action_that_does_not_exist_is_refused(choice: Any) -> None:
-    with pytest.raises(ModelError, match=r"^Maze\.expert: chose .*, which is no action; the actions are 0, 1, 2$"):
+    with pytest.raises(UserError, match=r"^Maze\.expert: chose .*, which is no action; the actions are 0, 1, 2$"):
         to_model(maze(expert=lambda *_: choice))
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "b"], [0, 1, 2]])
 def test_names_of_actions_fit_the_space(names: Any) -> None:
-    with pytest.raises(ModelError, match=r"^Maze\.actions: expected 3 different names"):
+    with pytest.raises(UserError, match=r"^Maze\.actions: expected 3 different names"):
         maze(actions=names)
 
 
@@ -241,7 +241,7 @@ def test_an_environment_id_is_made() -> None:
 
 
 def test_an_unknown_id_is_one_line() -> None:
-    with pytest.raises(ModelError, match=r"^NoSuchMaze-v0: .*NoSuchMaze.*") as caught:
+    with pytest.raises(UserError, match=r"^NoSuchMaze-v0: .*NoSuchMaze.*") as caught:
         maze("NoSuchMaze-v0")
     assert "\n" not in str(caught.value)
 
@@ -251,20 +251,20 @@ def test_an_unknown_id_is_one_line() -> None:
 
 def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ModelError, match=r"^needs gymnasium; install the extra 'sources'$"):
+    with pytest.raises(UserError, match=r"^needs gymnasium; install the extra 'sources'$"):
         maze("CliffWalking-v1")
 
 
 def test_reset_without_options_is_told() -> None:
-    with pytest.raises(ModelError, match=r"^Seedless: reset takes no options: choose the hidden value by_attribute or"):
+    with pytest.raises(UserError, match=r"^Seedless: reset takes no options: choose the hidden value by_attribute or"):
         to_model(maze(Seedless()))
 
 
 def test_options_that_are_ignored_are_told() -> None:
     deaf = maze(Maze(obeys=False), set_hidden=WAYS["function"]())
-    with pytest.raises(ModelError, match=r"^Maze: was reset with options \{'goal': \d\}, but its hidden value is \d$"):
+    with pytest.raises(UserError, match=r"^Maze: was reset with options \{'goal': \d\}, but its hidden value is \d$"):
         to_model(deaf)
-    with pytest.raises(ModelError, match=r"^Maze with hidden value \d: is not deterministic at step 1"):
+    with pytest.raises(UserError, match=r"^Maze with hidden value \d: is not deterministic at step 1"):
         check_task(maze(Maze(obeys=False)))
 
 
@@ -272,20 +272,20 @@ def test_options_that_are_ignored_are_told() -> None:
     ("path", "reason"), [("gaol", "has no attribute 'gaol'"), ("hall.goal", "'hall'"), ("fixed", "setter")]
 )
 def test_an_attribute_that_cannot_be_set_is_told(path: str, reason: str) -> None:
-    with pytest.raises(ModelError, match=rf"^Maze: its hidden value cannot be set as '{path}': .*{reason}"):
+    with pytest.raises(UserError, match=rf"^Maze: its hidden value cannot be set as '{path}': .*{reason}"):
         to_model(maze(set_hidden=by_attribute(path, lambda env: env.show())))
 
 
 def test_a_value_that_no_seed_gives_is_told() -> None:
     with pytest.raises(
-        ModelError, match=r"^Maze: no seed below 50 gives hidden value 2 \(seen: [01], [01]\); raise tries"
+        UserError, match=r"^Maze: no seed below 50 gives hidden value 2 \(seen: [01], [01]\); raise tries"
     ):
         to_model(maze(hidden=[0, 1, 2], set_hidden=by_seed(lambda env: env.world.goal, tries=50)))
 
 
 def test_a_value_that_too_few_seeds_give_is_told() -> None:
     with pytest.raises(
-        ModelError, match=r"^Maze: only 1 of the seeds below \d gives hidden value [01], but 2 are needed"
+        UserError, match=r"^Maze: only 1 of the seeds below \d gives hidden value [01], but 2 are needed"
     ):
         to_model(maze(set_hidden=by_seed(lambda env: env.world.goal, tries=2)))
 
@@ -297,14 +297,12 @@ def test_a_seed_that_does_not_repeat_itself_is_told() -> None:
         ) -> tuple[int, dict[str, Any]]:
             return super().reset(seed=None if hasattr(self, "at") else 0, options=options)
 
-    with pytest.raises(
-        ModelError, match=r"^Forgetful\.reset\(seed=\d+\): does not repeat itself: its hidden value was"
-    ):
+    with pytest.raises(UserError, match=r"^Forgetful\.reset\(seed=\d+\): does not repeat itself: its hidden value was"):
         check_task(maze(Forgetful(), set_hidden=WAYS["seed"]()), episodes=100)
 
 
 def test_a_hidden_value_that_is_no_value_is_told() -> None:
-    with pytest.raises(ModelError, match=r"^Maze\.hidden_of: gave array\(.*\); a hidden value is a number, text or a"):
+    with pytest.raises(UserError, match=r"^Maze\.hidden_of: gave array\(.*\); a hidden value is a number, text or a"):
         to_model(maze(set_hidden=by_seed(lambda env: np.array([env.world.goal]))))  # pyright: ignore[reportArgumentType]
 
 
@@ -317,18 +315,18 @@ def test_a_hidden_value_that_is_no_value_is_told() -> None:
     ],
 )
 def test_what_is_no_single_environment_is_told(env: Any, reason: str) -> None:
-    with pytest.raises(ModelError, match=reason):
+    with pytest.raises(UserError, match=reason):
         maze(env)
 
 
 def test_the_old_interface_is_told() -> None:
-    with pytest.raises(ModelError, match=r"^Ancient: a reset must return the observation and an info dictionary"):
+    with pytest.raises(UserError, match=r"^Ancient: a reset must return the observation and an info dictionary"):
         to_model(maze(Ancient()))
     half = maze(Ancient(), set_hidden=lambda env, goal: (env.reset(), {}), expert=lambda *_: 0)
-    with pytest.raises(ModelError, match=r"^Ancient: step does not return five values"):
+    with pytest.raises(UserError, match=r"^Ancient: step does not return five values"):
         to_model(half)
 
 
 def test_a_set_hidden_that_is_none_of_the_ways_is_told() -> None:
-    with pytest.raises(ModelError, match=r"^Maze: set_hidden must be by_options\(…\), by_attribute"):
+    with pytest.raises(UserError, match=r"^Maze: set_hidden must be by_options\(…\), by_attribute"):
         maze(set_hidden="goal")

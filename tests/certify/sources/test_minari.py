@@ -15,7 +15,7 @@ import pytest
 from gymnasium import spaces
 from minari.data_collector import EpisodeBuffer
 
-from certify import ModelError, certify
+from certify import UserError, certify
 from certify.sources.minari import from_minari
 
 Write = Callable[..., Any]
@@ -145,7 +145,7 @@ def test_an_oracle_may_tell_the_laws(write: Write):
 def test_a_contradictory_expert_is_reported(write: Write):
     seen, done = episode(0)
     write([(seen, done), (seen, [*done[:-1], 2])])
-    with pytest.raises(ModelError, match=r"episodes\[1\].steps\[2\]: stochastic expert or \(A2\) failure: .* fork "):
+    with pytest.raises(UserError, match=r"episodes\[1\].steps\[2\]: stochastic expert or \(A2\) failure: .* fork "):
         from_minari("test/fork-v0", name, act)
 
 
@@ -154,7 +154,7 @@ def test_a_contradictory_expert_is_reported(write: Write):
 
 def test_an_unknown_dataset_is_refused_with_a_remedy(write: Write):
     with pytest.raises(
-        ModelError, match=r"none-v0: no local Minari dataset has this id; fetch it with 'minari download"
+        UserError, match=r"none-v0: no local Minari dataset has this id; fetch it with 'minari download"
     ):
         from_minari("none-v0")
 
@@ -164,7 +164,7 @@ def test_nan_is_refused_with_episode_and_step(write: Write):
     bad = seen.copy()
     bad[1, 0] = np.nan
     write([(seen, [0, 0, 1]), (bad, [0, 0, 1])], observations=spaces.Box(-1, 1, (2,)))
-    with pytest.raises(ModelError, match=r"episodes\[1\].steps\[1\].obs: the value holds NaN"):
+    with pytest.raises(UserError, match=r"episodes\[1\].steps\[1\].obs: the value holds NaN"):
         from_minari("test/fork-v0")
 
 
@@ -173,7 +173,7 @@ def test_steps_that_the_dataset_promises_must_be_there(write: Write, tmp_path: P
     promise = tmp_path / "test/fork-v0/data/2/metadata.json"
     promise.write_text(json.dumps({**json.loads(promise.read_text()), "total_steps": 5}))
     with pytest.raises(
-        ModelError, match=r"episodes\[2\]: 4 observations and 3 actions, .* 5 steps .* steps are missing"
+        UserError, match=r"episodes\[2\]: 4 observations and 3 actions, .* 5 steps .* steps are missing"
     ):
         from_minari("test/fork-v0", name, act)
 
@@ -191,19 +191,19 @@ def test_steps_that_the_dataset_promises_must_be_there(write: Write, tmp_path: P
 def test_a_damaged_dataset_is_refused_in_one_line(write: Write, tmp_path: Path, damage: Callable[[Path], None]):
     write([episode(cue) for cue in CUES])
     damage(tmp_path / "test/fork-v0/data")
-    with pytest.raises(ModelError, match=r"test/fork-v0: cannot be read \(\w+: .") as caught:
+    with pytest.raises(UserError, match=r"test/fork-v0: cannot be read \(\w+: .") as caught:
         from_minari("test/fork-v0", name, act)
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_an_empty_selection_is_refused(write: Write):
     nothing = write([episode(0)]).filter_episodes(lambda episode: False)
-    with pytest.raises(ModelError, match="episodes: the dataset is empty"):
+    with pytest.raises(UserError, match="episodes: the dataset is empty"):
         from_minari(nothing, name, act)
 
 
 def test_what_is_no_dataset_is_refused():
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         from_minari(3)
 
 
@@ -227,13 +227,13 @@ def test_arrays_of_the_wrong_length_are_refused(write: Write, changed: dict[str,
         def __iter__(self) -> Iterator[Any]:
             yield replace(dataset[0], **changed)
 
-    with pytest.raises(ModelError, match=rf"episodes\[0\]: {complaint}"):
+    with pytest.raises(UserError, match=rf"episodes\[0\]: {complaint}"):
         from_minari(Changed(), name, act)
 
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(ModelError, match="needs minari; install the extra 'sources'"):
+    with pytest.raises(UserError, match="needs minari; install the extra 'sources'"):
         from_minari("test/fork-v0")
 
 
@@ -243,5 +243,5 @@ def test_a_missing_storage_package_is_named(write: Write, tmp_path: Path, monkey
     about.write_text(json.dumps({**json.loads(about.read_text()), "data_format": "hdf5"}))
     monkeypatch.setitem(sys.modules, "h5py", None)
     monkeypatch.delitem(sys.modules, "minari.dataset._storages.hdf5_storage", raising=False)
-    with pytest.raises(ModelError, match=r"test/fork-v0: cannot be read \(ImportError: .*h5py"):
+    with pytest.raises(UserError, match=r"test/fork-v0: cannot be read \(ImportError: .*h5py"):
         from_minari("test/fork-v0")

@@ -12,7 +12,7 @@ from certify_twin import Document, Twin, documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.sources import policy as module
 from certify.sources.policy import MachinePolicy, PolicyReport, machine_of
 from certify.sources.pomdp import Controller, classic
@@ -246,7 +246,7 @@ def test_a_random_expert_is_not_reproduced_by_a_certain_policy() -> None:
     report = machine_of(Left(), model)
     assert report.wrong == (0, 0, 1)
     assert report.differences[0].expert == "L 7/10, R 3/10"
-    with pytest.raises(ModelError, match="acts at random, so it is no deterministic policy"):
+    with pytest.raises(UserError, match="acts at random, so it is no deterministic policy"):
         machine_of(MachinePolicy(certify(model).machine), model)
 
 
@@ -259,9 +259,7 @@ def test_too_many_histories_are_refused() -> None:
         lambda t, state, action: {(bit, state[1] ^ bit): "1/2" for bit in (0, 1)},
         "parity",
     )
-    with pytest.raises(
-        ModelError, match=re.escape(f"parity: has {2**40:,} histories; a policy is driven along 10,000")
-    ):
+    with pytest.raises(UserError, match=re.escape(f"parity: has {2**40:,} histories; a policy is driven along 10,000")):
         machine_of(Remembers(), parity)
 
 
@@ -273,7 +271,7 @@ def test_what_is_no_policy_is_refused() -> None:
         def reset(self) -> None: ...
 
     mute: Any = Mute()
-    with pytest.raises(ModelError, match=r"^policy: needs reset\(\) and act\(observation\)"):
+    with pytest.raises(UserError, match=r"^policy: needs reset\(\) and act\(observation\)"):
         machine_of(mute, GAP)
 
 
@@ -286,7 +284,7 @@ def test_a_policy_that_does_not_reset_is_refused() -> None:
         def act(self, observation: str) -> str:
             return f"{super().act(observation)} {len(self.past)}"
 
-    with pytest.raises(ModelError, match=r"^policy: does not repeat itself: after start z=0 it does wait 1, then"):
+    with pytest.raises(UserError, match=r"^policy: does not repeat itself: after start z=0 it does wait 1, then"):
         machine_of(Leaks(), GAP)
 
 
@@ -298,7 +296,7 @@ def test_a_state_that_does_not_repeat_itself_is_refused() -> None:
             self.state += 1
             return super().act(observation)
 
-    with pytest.raises(ModelError, match=r"does not repeat itself: after .* it is in state 1, then 12"):
+    with pytest.raises(UserError, match=r"does not repeat itself: after .* it is in state 1, then 12"):
         machine_of(Counts(), GAP)
 
 
@@ -307,9 +305,7 @@ def test_an_error_of_the_policy_names_the_history() -> None:
         def act(self, observation: str) -> str:
             return {}[observation] if observation == "cue2=1" else super().act(observation)
 
-    with pytest.raises(
-        ModelError, match=r"^policy after start z=0 -wait-> cue1=0 -wait-> cue2=1: act failed: 'cue2=1'"
-    ):
+    with pytest.raises(UserError, match=r"^policy after start z=0 -wait-> cue1=0 -wait-> cue2=1: act failed: 'cue2=1'"):
         machine_of(Breaks(), GAP)
 
 
@@ -341,7 +337,7 @@ def test_states_without_a_value_are_refused(state: Any) -> None:
 
     shows: Any = Shows()
     shows.state = state
-    with pytest.raises(ModelError, match=r"^policy.state: is a \w+, which has no value to compare; expose a tuple"):
+    with pytest.raises(UserError, match=r"^policy.state: is a \w+, which has no value to compare; expose a tuple"):
         machine_of(shows, GAP)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify import Answer, Model, ModelError, certify
+from certify import Answer, Model, UserError, certify
 from certify.sources import pomdp as module
 from certify.sources.pomdp import Controller, Pomdp, Privileged, classic, classics, load_pomdp, read_pomdp
 from certify.zoo.registry import build
@@ -179,7 +179,7 @@ def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
     ],
 )
 def test_every_fault_names_its_line(text: str, line: int, reason: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         read_pomdp(text)
     assert caught.value.place == f"line {line}"
     assert reason in caught.value.reason
@@ -211,7 +211,7 @@ def test_any_words_make_sense_or_are_refused_with_a_line(words: list[str]) -> No
     try:
         pomdp = read_pomdp(PREAMBLE + " ".join(words))
         sums = {sum(row) for table in "TO" for action in rows(pomdp, table) for row in action}
-    except ModelError as error:
+    except UserError as error:
         place = error.place
     assert re.fullmatch(r"line \d+", place)
     assert sums == {1}
@@ -219,7 +219,7 @@ def test_any_words_make_sense_or_are_refused_with_a_line(words: list[str]) -> No
 
 def test_tables_beyond_measure_are_refused_before_they_are_made() -> None:
     text = PREAMBLE.replace("wet dry", "90000").replace("wait look", "90000") + "T: * identity\n"
-    with pytest.raises(ModelError, match=r"^line 6: 90000 states and 90000 actions make tables of more than"):
+    with pytest.raises(UserError, match=r"^line 6: 90000 states and 90000 actions make tables of more than"):
         read_pomdp(text)
 
 
@@ -229,22 +229,22 @@ def test_rounded_rows_are_divided_by_their_sum_and_listed() -> None:
     assert rows(pomdp, "O") == [[[Fraction(1, 3)] * 3, [1, 0, 0]]] * 2
     assert pomdp.renormalised == ("line 8: O: wait : wet sums to 0.999999",)
     worse = text.replace("0.333333 0.333333", "0.33333 0.333333")
-    with pytest.raises(ModelError, match=r"^line 8: the probabilities of O: wait : wet sum to 0.999996, not to 1; if"):
+    with pytest.raises(UserError, match=r"^line 8: the probabilities of O: wait : wet sum to 0.999996, not to 1; if"):
         read_pomdp(worse)
     assert sum(read_pomdp(worse, rounding="1e-5").emissions[0][0].values()) == 1
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "weather.pomdp"
-    with pytest.raises(ModelError, match=r"^weather.pomdp: cannot be read: No such file"):
+    with pytest.raises(UserError, match=r"^weather.pomdp: cannot be read: No such file"):
         load_pomdp(path)
     path.write_bytes(b"\xef\xbb\xbf" + (PREAMBLE + TABLES).encode())
     assert load_pomdp(path).name == "weather"
     path.write_bytes(PREAMBLE.encode() + b"# caf\xe9\n")
-    with pytest.raises(ModelError, match=r"^line 6: not UTF-8 text"):
+    with pytest.raises(UserError, match=r"^line 6: not UTF-8 text"):
         load_pomdp(path)
     monkeypatch.setattr(module, "MOST_BYTES", 10)
-    with pytest.raises(ModelError, match="more than 10 bytes"):
+    with pytest.raises(UserError, match="more than 10 bytes"):
         load_pomdp(path)
 
 
@@ -444,7 +444,7 @@ def test_the_classics() -> None:
     x3y1, east = grid.states.index("x3y1"), grid.actions.index("east")
     moves = {grid.states[s]: float(p) for s, p in grid.transitions[east][x3y1].items()}
     assert moves == {"x4y1": 0.8, "x3y1": 0.1, "x3y2": 0.1}
-    with pytest.raises(ModelError, match=r"no problem is called 'lion'; there are 4x3, cheese, tiger, tmaze"):
+    with pytest.raises(UserError, match=r"no problem is called 'lion'; there are 4x3, cheese, tiger, tmaze"):
         classic("lion")
 
 
@@ -508,7 +508,7 @@ def test_the_zoo_as_pomdp_files(name: str) -> None:
     ],
 )
 def test_policies_that_do_not_fit(policy: Any, reason: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         classic("tiger").model(policy, 3)
     assert str(caught.value).startswith(reason)
 
@@ -522,17 +522,17 @@ def test_moves_may_be_keyed_by_observation_alone() -> None:
 
 def test_plans_have_an_end_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     tiger = classic("tiger")
-    with pytest.raises(ModelError, match="at least one action, not 0"):
+    with pytest.raises(UserError, match="at least one action, not 0"):
         tiger.optimal(0)
-    with pytest.raises(ModelError, match="was planned for 2 actions"):
+    with pytest.raises(UserError, match="was planned for 2 actions"):
         tiger.model(tiger.optimal(2), 3)
     monkeypatch.setattr(module, "MOST_BELIEFS", 3)
-    with pytest.raises(ModelError, match="more than 3 beliefs are reached; plan fewer actions"):
+    with pytest.raises(UserError, match="more than 3 beliefs are reached; plan fewer actions"):
         tiger.optimal(4)
 
 
 def test_no_observation_can_be_mistaken_for_the_first_symbol() -> None:
-    with pytest.raises(ModelError, match=r"^line 5: 'start' is a word of the format"):
+    with pytest.raises(UserError, match=r"^line 5: 'start' is a word of the format"):
         read_pomdp(PREAMBLE.replace("yes", "start") + TABLES)
     model = classic("tiger").model(lambda history: "listen", 2)
     names = [[model.graph.observations[o] for o in level.observation] for level in model.graph.levels]

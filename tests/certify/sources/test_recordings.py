@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.sources.adapter import END, History, Law
 from certify.sources.recordings import Recording, from_recordings
 from certify.zoo import build, instances
@@ -76,7 +76,7 @@ def test_a_deterministic_expert_is_believed_until_two_episodes_contradict_each_o
         if one[:t] == two[:t] and one[t][0] == two[t][0] and one[t][1] != two[t][1]
     }
     if contradicting:
-        with pytest.raises(ModelError, match=r"stochastic expert or \(A2\) failure") as caught:
+        with pytest.raises(UserError, match=r"stochastic expert or \(A2\) failure") as caught:
             from_recordings(log)
         assert any(
             caught.value.place == f"episodes[{k}].steps[{t}]"
@@ -101,7 +101,7 @@ def test_a_deterministic_expert_is_believed_until_two_episodes_contradict_each_o
 
 def test_a_contradiction_is_told_with_its_history_and_both_episodes():
     log = [*fork(0, 1), [("cue 0", "wait"), ("hall", "wait"), ("fork", "right")]]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         from_recordings(log)
     assert str(caught.value) == (
         "episodes[2].steps[2]: stochastic expert or (A2) failure: after cue 0 -wait-> hall -wait-> fork "
@@ -111,7 +111,7 @@ def test_a_contradiction_is_told_with_its_history_and_both_episodes():
 
 def test_a_long_contradiction_stays_one_short_line():
     log = [[("o\n", "a")] * 50 + [("o\n", last)] for last in "ab"]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UserError) as caught:
         from_recordings(log)
     assert "after … 'o\\n' -a-> 'o\\n'" in caught.value.reason
     assert len(str(caught.value).splitlines()) == 1
@@ -152,9 +152,9 @@ def test_short_episodes_are_padded_with_end():
 
 
 def test_padding_is_refused_where_it_would_be_taken_for_a_recorded_symbol():
-    with pytest.raises(ModelError, match=r"episodes\[0\].steps\[1\]: .* kept for padding; rename it"):
+    with pytest.raises(UserError, match=r"episodes\[0\].steps\[1\]: .* kept for padding; rename it"):
         from_recordings([[("a", "go"), (END, "stop")], [("c", "stop")]])
-    with pytest.raises(ModelError, match=r"episodes\[0\].steps\[2\]: .* kept for padding; rename it"):
+    with pytest.raises(UserError, match=r"episodes\[0\].steps\[2\]: .* kept for padding; rename it"):
         from_recordings([[("a", "go"), (END, END), ("b", "go")], [("c", "stop")]])
     assert from_recordings([[("a", "go"), (END, "stop")]]).counts == (1,)
     assert from_recordings([[("a", "go"), (END, END)], [("a", "go")]]).counts == (2,)
@@ -233,16 +233,16 @@ def test_logged_laws_that_differ_after_one_history_are_an_a2_failure():
     ],
 )
 def test_a_wrong_law_is_refused_with_its_place(laws: Any, complaint: str):
-    with pytest.raises(ModelError, match=complaint):
+    with pytest.raises(UserError, match=complaint):
         from_recordings([[("o", "wait")], [("p", "wait")]], laws=laws)
 
 
 def test_a_wrong_oracle_is_refused_with_its_place():
-    with pytest.raises(ModelError, match=r"the oracle at episodes\[0\].steps\[0\]: expected the name"):
+    with pytest.raises(UserError, match=r"the oracle at episodes\[0\].steps\[0\]: expected the name"):
         from_recordings([[("o", "wait")]], oracle=cast(Any, lambda history: 3))
-    with pytest.raises(ModelError, match=r"episodes\[0\].steps\[0\].action: wait is outside"):
+    with pytest.raises(UserError, match=r"episodes\[0\].steps\[0\].action: wait is outside"):
         from_recordings([[("o", "wait")]], oracle=lambda history: "go")
-    with pytest.raises(ModelError, match="both logged laws and an oracle"):
+    with pytest.raises(UserError, match="both logged laws and an oracle"):
         from_recordings([[("o", "wait")]], laws=[["wait"]], oracle=lambda history: "go")
 
 
@@ -281,22 +281,22 @@ def test_a_wrong_oracle_is_refused_with_its_place():
     ],
 )
 def test_a_bad_recording_is_refused_in_one_line_with_its_place(log: Any, complaint: str):
-    with pytest.raises(ModelError, match=complaint) as caught:
+    with pytest.raises(UserError, match=complaint) as caught:
         from_recordings(log)
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_symboliser_must_give_text():
-    with pytest.raises(ModelError, match=r"episodes\[0\].steps\[0\].obs: the symboliser gives 3; a symbol is text"):
+    with pytest.raises(UserError, match=r"episodes\[0\].steps\[0\].obs: the symboliser gives 3; a symbol is text"):
         from_recordings([[(3, "a")]], symbol=lambda raw: raw)
-    with pytest.raises(ModelError, match=r"episodes\[0\].steps\[0\].action: the symboliser gives None"):
+    with pytest.raises(UserError, match=r"episodes\[0\].steps\[0\].action: the symboliser gives None"):
         from_recordings([[(3, "a")]], action=cast(Any, lambda raw: None))
 
 
 def test_latents_must_be_given_for_every_episode():
-    with pytest.raises(ModelError, match="latents: 1 entries for 2 episodes"):
+    with pytest.raises(UserError, match="latents: 1 entries for 2 episodes"):
         from_recordings(fork(0, 1), latents=[0])
-    with pytest.raises(ModelError, match=r"latents\[1\]: None is no configuration"):
+    with pytest.raises(UserError, match=r"latents\[1\]: None is no configuration"):
         from_recordings(fork(0, 1), latents=[0, None])
-    with pytest.raises(ModelError, match=r"latents\[0\]: .* is no configuration"):
+    with pytest.raises(UserError, match=r"latents\[0\]: .* is no configuration"):
         from_recordings(fork(0), latents=[{"cue": 0}])

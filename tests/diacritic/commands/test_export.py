@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from certify.check import main as check
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
 from diacritic.commands.export import Export, Play
+from diacritic.memory.shape import Architecture
 from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.preset import preset
@@ -57,17 +57,17 @@ def test_the_machine_plays_its_task_and_longer_ones(
 
 
 def test_an_untrained_run_is_refused_with_a_history_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"step \d: after context \d.* the machine does \d, the expert \d"):
+    with pytest.raises(UserError, match=r"step \d: after context \d.* the machine does \d, the expert \d"):
         Export(folder / "bad" / "run", tmp_path / "machine.json").run()
     assert not list(tmp_path.iterdir())
 
 
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="learned another model than"):
+    with pytest.raises(UserError, match="learned another model than"):
         Export(folder / "good" / "run", tmp_path / "machine.json", "memory-chain bits=1 delay=5").run()
-    with pytest.raises(ModelError, match="is not a run"):
+    with pytest.raises(UserError, match="is not a run"):
         Export(tmp_path, tmp_path / "machine.json").run()
-    with pytest.raises(ModelError, match="--episodes is at least 1"):
+    with pytest.raises(UserError, match="--episodes is at least 1"):
         Play(tmp_path / "machine.json", episodes=0).run()
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         Play(tmp_path / "machine.json").run()

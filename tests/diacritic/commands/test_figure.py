@@ -3,7 +3,7 @@
 import pytest
 
 from diacritic.cli import main
-from diacritic.report.figures import FIGURES
+from reproduction.paper_figures import FIGURES
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from diacritic.demos.record import record
 from diacritic.demos.storage import load, save
 from diacritic.measure import interventions_recorded
 from diacritic.measure.interventions_franka import attribute_franka
-from diacritic.rollout.stored import groups
+from diacritic.rollout.run_loading import groups
 from diacritic.tasks.franka.tasks import make_task
 
 CHAIN = ["memory-chain", "bits=1", "delay=2"]

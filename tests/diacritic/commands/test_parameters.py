@@ -2,7 +2,7 @@
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.commands.parameters import franka_task, pairs, remedies
 from diacritic.tasks.franka.pixels import MISSING_OPENGL
 
@@ -10,14 +10,14 @@ from diacritic.tasks.franka.pixels import MISSING_OPENGL
 @pytest.mark.parametrize(("module", "extra"), [("mujoco.batch", "robot"), ("torch", "learn"), ("PIL", "report")])
 def test_a_missing_package_names_the_extra(module: str, extra: str) -> None:
     with (
-        pytest.raises(ModelError, match=rf"install the extra '{extra}': pip install 'diacritic\[{extra}\]'"),
+        pytest.raises(UserError, match=rf"install the extra '{extra}': pip install 'diacritic\[{extra}\]'"),
         remedies(),
     ):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def test_missing_opengl_names_the_packages() -> None:
-    with pytest.raises(ModelError, match=r"rendering: .*libegl1 or libosmesa6"), remedies():
+    with pytest.raises(UserError, match=r"rendering: .*libegl1 or libosmesa6"), remedies():
         raise RuntimeError(MISSING_OPENGL)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.cli import main
 from diacritic.commands import recorded
 from diacritic.commands.recorded import held_out_codes, task_of
@@ -63,7 +63,7 @@ def test_runs_carry_what_a_closed_loop_needs(
     said = capsys.readouterr().out
     assert "0/2 sufficient on 16 held-out episodes" in said
     (path / "binner.json").write_text("{}")
-    with pytest.raises(ModelError, match="does not match the run's manifest"):
+    with pytest.raises(UserError, match="does not match the run's manifest"):
         load_run(path)
 
 
@@ -120,7 +120,7 @@ def test_bad_input_ends_with_one_line(
 
 
 def test_another_version_of_the_task_is_refused(recording: Path) -> None:
-    with pytest.raises(ModelError, match="is of version 99 of two-cues, but this is version"):
+    with pytest.raises(UserError, match="is of version 99 of two-cues, but this is version"):
         task_of(replace(load(recording), task_version=99))
 
 

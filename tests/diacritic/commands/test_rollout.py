@@ -11,7 +11,7 @@ from measure_twin import store_run
 
 from diacritic.cli import main
 from diacritic.demos.storage import load
-from diacritic.rollout.stored import find_runs, groups
+from diacritic.rollout.run_loading import find_runs, groups
 
 
 def store(folder: Path, recording: Path, swapped: bool = False, changes: dict[str, object] | None = None) -> Path:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from diacritic.cli import main
-from diacritic.studies.catalogue import FIGURES
 from diacritic.studies.ledger import read_ledger
 from diacritic.studies.lock import locked
-from diacritic.training.folder import train_folder
+from diacritic.training.worker import train_folder
+from reproduction.catalogue import FIGURES
 
 CHOSEN = ("learning-targets", "--only", "gap=6 plain carousel", "--quick", "--seeds", "1")
 

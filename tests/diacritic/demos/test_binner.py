@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.binner import NULL, UNSEEN, Binner, OnlineReader, separation
 from diacritic.demos.convention import Convention, Factor
 from diacritic.demos.record import record
@@ -179,7 +179,7 @@ def test_online_reads_what_was_recorded_and_counts_the_unseen(stand_in):
     read = np.stack([reader.read(row) for row in strange])
     assert reader.unseen == 5
     assert (read[2, :5] == UNSEEN).all()
-    with pytest.raises(ModelError, match="the binner knows 16 steps only"):
+    with pytest.raises(UserError, match="the binner knows 16 steps only"):
         reader.read(strange[0])
     assert demos.steps == 16
 
@@ -211,12 +211,12 @@ def test_other_files_are_refused(stand_in, tmp_path, change, said):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         Binner.load(path)
 
 
 def test_one_episode_cannot_be_halved(stand_in):
-    with pytest.raises(ModelError, match="one half to fit and one to be tested on"):
+    with pytest.raises(UserError, match="one half to fit and one to be tested on"):
         record(stand_in(), 1, 0)
 
 
@@ -224,5 +224,5 @@ def test_different_timelines_are_refused(stand_in):
     demos, binner = record(stand_in(), 8, 0)
     mixed = demos.observations.copy()
     mixed[4, 0, 18:24] = np.eye(6)[5]
-    with pytest.raises(ModelError, match=r"observations\[4\]: the episodes are in different phases"):
+    with pytest.raises(UserError, match=r"observations\[4\]: the episodes are in different phases"):
         Binner.fit(binner.convention, mixed, demos.latents)

@@ -3,7 +3,7 @@
 import pytest
 
 from certify import Model, certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.demos.command import RecordOptions, run
 from diacritic.demos.minari import import_minari
@@ -48,6 +48,6 @@ def test_where_it_goes():
 
 
 def test_a_folder_that_exists_stops_before_recording(stand_in, tmp_path):
-    with pytest.raises(ModelError, match="exists already"):
+    with pytest.raises(UserError, match="exists already"):
         run(stand_in(), RecordOptions(episodes=8, out=tmp_path / "one", lerobot=tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.convention import Convention, Factor
 
 
@@ -45,7 +45,7 @@ def test_only_the_rule_of_the_convention_is_sharp():
 )
 def test_refusals(stand_in, change, said):
     plain = replace(stand_in().convention, designed={})
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         replace(plain, **change)
 
 
@@ -53,5 +53,5 @@ def test_refusals(stand_in, change, said):
 def test_incomplete_document_is_refused(stand_in, missing):
     document = stand_in().convention.to_dict()
     del document[missing]
-    with pytest.raises(ModelError, match="convention: cannot be read"):
+    with pytest.raises(UserError, match="convention: cannot be read"):
         Convention.from_dict(document)

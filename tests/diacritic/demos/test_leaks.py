@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos import leaks
 from diacritic.demos.leaks import Question, kernel_probe, leak_table, linear_probe, status, table
 from diacritic.demos.record import record
@@ -133,5 +133,5 @@ def test_table_in_words(stand_in):
 
 
 def test_more_held_out_than_there_is(stand_in):
-    with pytest.raises(ModelError, match="held_out: expected 1 to 15 of the 16 episodes, not 16"):
+    with pytest.raises(UserError, match="held_out: expected 1 to 15 of the 16 episodes, not 16"):
         leak_table(*record(stand_in(), 16, 0), held_out=16)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.lerobot import IMAGE, export_lerobot
 from diacritic.demos.record import record
 
@@ -96,8 +96,8 @@ def test_images_are_embedded(stand_in, tmp_path):
 
 def test_refusals(demos, tmp_path):
     export_lerobot(demos, tmp_path / "out")
-    with pytest.raises(ModelError, match="out: exists already"):
+    with pytest.raises(UserError, match="out: exists already"):
         export_lerobot(demos, tmp_path / "out")
-    with pytest.raises(ModelError, match="fps: expected"):
+    with pytest.raises(UserError, match="fps: expected"):
         export_lerobot(demos, tmp_path / "other", fps=0)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from certify import certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.sources.minari import from_minari
 from diacritic.demos.minari import export_minari, import_minari
 from diacritic.demos.record import record
@@ -71,25 +71,25 @@ def test_certify_reads_it(stand_in):
 def test_an_id_that_is_taken_or_wrong(stand_in):
     demos = record(stand_in(), 4, 0)[0]
     export_minari(demos, ID)
-    with pytest.raises(ModelError, match=f"{ID}: .*"):
+    with pytest.raises(UserError, match=f"{ID}: .*"):
         export_minari(demos, ID)
-    with pytest.raises(ModelError, match="no version:"):
+    with pytest.raises(UserError, match="no version:"):
         export_minari(demos, "no version")
 
 
 def test_unknown_and_foreign_datasets(stand_in, folder):
-    with pytest.raises(ModelError, match="no local Minari dataset has this id"):
+    with pytest.raises(UserError, match="no local Minari dataset has this id"):
         import_minari(ID)
     export_minari(record(stand_in(), 4, 0)[0], ID)
     path = folder / ID / "data" / "metadata.json"
     document = json.loads(path.read_text())
     own = json.loads(document.pop("diacritic"))
     path.write_text(json.dumps(document))
-    with pytest.raises(ModelError, match="was not exported by Diacritic"):
+    with pytest.raises(UserError, match="was not exported by Diacritic"):
         import_minari(ID)
     for change, said in (({"format": "diacritic-demos/0"}, "holds 'diacritic-demos/0'"), ({"sha256": "0"}, "digest")):
         path.write_text(json.dumps({**document, "diacritic": json.dumps(own | change)}))
-        with pytest.raises(ModelError, match=said):
+        with pytest.raises(UserError, match=said):
             import_minari(ID)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.pixel_probe import frame_probe, pixel_table
 from diacritic.demos.record import record
 
@@ -39,5 +39,5 @@ def test_same_seed_same_answers():
 
 
 def test_no_images(stand_in):
-    with pytest.raises(ModelError, match="frames: the recording has no images"):
+    with pytest.raises(UserError, match="frames: the recording has no images"):
         pixel_table(*record(stand_in(), 8, 0))

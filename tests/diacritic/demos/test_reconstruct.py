@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from certify import certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.reconstruct import complete, reproduced, rules_of
 from diacritic.demos.record import record
 from diacritic.demos.requirement import certify_recording, coverage, differences
@@ -26,7 +26,7 @@ def test_unrecorded_configurations_are_rebuilt(stand_in):
 def test_a_value_that_was_never_recorded_cannot_be_rebuilt(stand_in):
     whole = record(stand_in(sides=4, slots=4), 64, 0)[0]
     part = whole.take(np.flatnonzero(whole.latents["side"] != 2))
-    with pytest.raises(ModelError, match="no recorded episode can stand in for \\(2, 0\\)"):
+    with pytest.raises(UserError, match="no recorded episode can stand in for \\(2, 0\\)"):
         complete(part)
 
 
@@ -57,5 +57,5 @@ def test_a_recording_that_is_not_deterministic_is_refused(stand_in):
     demos = record(stand_in(), 16, 0)[0]
     symbols = demos.symbols.copy()
     symbols[9, 7] = (symbols[9, 7] + 1) % len(demos.symbol_names)
-    with pytest.raises(ModelError, match="step 9: the latents of stand-in do not determine the symbol"):
+    with pytest.raises(UserError, match="step 9: the latents of stand-in do not determine the symbol"):
         rules_of(replace(demos, symbols=symbols))

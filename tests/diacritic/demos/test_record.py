@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.record import joined, record
 
 
@@ -42,11 +42,11 @@ def test_batches_join_in_order(stand_in):
     assert whole.frames.shape == (16, 3, 64, 64, 3)
     np.testing.assert_array_equal(whole.observations[:, 2], parts[2].observations[:, 0])
     np.testing.assert_array_equal(whole.latents["side"], latents["side"])
-    with pytest.raises(ModelError, match="different latents"):
+    with pytest.raises(UserError, match="different latents"):
         joined([parts[0], parts[1]._replace(latents=latents)])
 
 
 @pytest.mark.parametrize(("episodes", "batch", "said"), [(0, 4, "episodes: expected"), (4, 0, "batch: expected")])
 def test_refusals(stand_in, episodes, batch, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         record(stand_in(), episodes, 0, batch)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos import requirement
 from diacritic.demos.record import record
 from diacritic.demos.requirement import certify_recording
@@ -52,7 +52,7 @@ def test_a_stochastic_expert_is_refused(stand_in):
     demos = record(stand_in(), 16, 0)[0]
     choices = demos.choices.copy()
     choices[0, 3] += 1
-    with pytest.raises(ModelError, match="stochastic expert"):
+    with pytest.raises(UserError, match="stochastic expert"):
         certify_recording(replace(demos, choices=choices))
 
 
@@ -73,5 +73,5 @@ def test_fresh_recordings(stand_in):
 
 def test_missing_latent_is_named(stand_in):
     demos = record(stand_in(), 8, 0)[0]
-    with pytest.raises(ModelError, match=r"latents\[side\]: was not recorded; known are slot"):
+    with pytest.raises(UserError, match=r"latents\[side\]: was not recorded; known are slot"):
         requirement.coverage(replace(demos, latents={"slot": demos.latents["slot"]}))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.record import record
 from diacritic.demos.storage import load, save
 
@@ -60,7 +60,7 @@ def test_digest_names_the_content(stand_in, demos):
 def test_no_manifest_no_recording(demos, tmp_path):
     save(demos, tmp_path / "one")
     (tmp_path / "one.json").unlink()
-    with pytest.raises(ModelError, match=r"one\.json: cannot be read: No such file"):
+    with pytest.raises(UserError, match=r"one\.json: cannot be read: No such file"):
         load(tmp_path / "one")
 
 
@@ -69,7 +69,7 @@ def test_a_crash_between_arrays_and_manifest_leaves_no_recording(demos, tmp_path
     monkeypatch.setattr("diacritic.demos.storage.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         save(replace(demos, seed=9), tmp_path / "one")
-    with pytest.raises(ModelError, match="No such file"):
+    with pytest.raises(UserError, match="No such file"):
         load(tmp_path / "one")
 
 
@@ -87,7 +87,7 @@ def _flip(path):
 def test_damaged_arrays_are_refused(demos, tmp_path, damage):
     save(demos, tmp_path / "one")
     damage(tmp_path / "one.npz")
-    with pytest.raises(ModelError, match=r"one\.npz: .*record anew") as caught:
+    with pytest.raises(UserError, match=r"one\.npz: .*record anew") as caught:
         load(tmp_path / "one")
     assert "\n" not in str(caught.value)
 
@@ -96,14 +96,14 @@ def test_exchanged_arrays_are_refused(demos, stand_in, tmp_path):
     save(demos, tmp_path / "one")
     save(record(stand_in(), 16, 6)[0], tmp_path / "two")
     (tmp_path / "two.npz").replace(tmp_path / "one.npz")
-    with pytest.raises(ModelError, match="is not the one that was recorded"):
+    with pytest.raises(UserError, match="is not the one that was recorded"):
         load(tmp_path / "one")
 
 
 def test_missing_array_is_refused(demos, tmp_path):
     save(demos, tmp_path / "one")
     np.savez(tmp_path / "one.npz", allow_pickle=False, observations=demos.observations)
-    with pytest.raises(ModelError, match="holds other arrays than its manifest says"):
+    with pytest.raises(UserError, match="holds other arrays than its manifest says"):
         load(tmp_path / "one")
 
 
@@ -121,22 +121,22 @@ def test_other_manifests_are_refused(demos, tmp_path, change, said):
     document = json.loads(manifest.read_text())
     change(document)
     manifest.write_text(json.dumps(document))
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         load(tmp_path / "one")
 
 
 def test_truncated_manifest_is_refused(demos, tmp_path):
     _cut(save(demos, tmp_path / "one"))
-    with pytest.raises(ModelError, match="is truncated or no JSON; record anew"):
+    with pytest.raises(UserError, match="is truncated or no JSON; record anew"):
         load(tmp_path / "one")
 
 
 def test_another_task_or_version_is_refused(demos, tmp_path):
     save(demos, tmp_path / "one")
     assert load(tmp_path / "one", task="stand-in", task_version=3).seed == 5
-    with pytest.raises(ModelError, match="holds task 'stand-in', but 'readout' is asked for"):
+    with pytest.raises(UserError, match="holds task 'stand-in', but 'readout' is asked for"):
         load(tmp_path / "one", task="readout")
-    with pytest.raises(ModelError, match="holds task version 3, but 4 is asked for"):
+    with pytest.raises(UserError, match="holds task version 3, but 4 is asked for"):
         load(tmp_path / "one", task_version=4)
 
 
@@ -145,7 +145,7 @@ def test_split_takes_the_first_to_train(demos):
     assert (train.episodes, test.episodes) == (12, 4)
     np.testing.assert_array_equal(train.observations, demos.observations[:, :12])
     np.testing.assert_array_equal(test.latents["mass"], demos.latents["mass"][12:])
-    with pytest.raises(ModelError, match="expected 1 to 15 of the 16 episodes, not 16"):
+    with pytest.raises(UserError, match="expected 1 to 15 of the 16 episodes, not 16"):
         demos.split(16)
 
 
@@ -165,5 +165,5 @@ def test_split_takes_the_first_to_train(demos):
     ],
 )
 def test_arrays_that_do_not_fit(demos, change, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         replace(demos, **change(demos))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.strata import stratified
 
 sizes = st.lists(st.integers(1, 6), min_size=1, max_size=3)
@@ -64,7 +64,7 @@ def test_nothing_to_balance():
     [({"a": 0}, 4, r"strata\[a\]: expected at least one value"), ({"a": 2}, 0, "episodes:")],
 )
 def test_refusals(strata, episodes, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         stratified(strata, episodes, 0)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.agreement import Agreement
 
 
@@ -35,7 +35,7 @@ def test_the_table_in_words() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ModelError, match="verdicts: 2 and 3 of 2 runs"):
+    with pytest.raises(UserError, match="verdicts: 2 and 3 of 2 runs"):
         Agreement.of([True, False], [True, False, True])
-    with pytest.raises(ModelError, match="verdicts: 0 and 0"):
+    with pytest.raises(UserError, match="verdicts: 0 and 0"):
         Agreement.of([], [])

@@ -8,11 +8,11 @@ import pytest
 import torch
 from foreign_twin import Bypassing, Careful, Cell, Clinging, Closed, Open, Queued, Sly
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic import measure
 from diacritic.measure import Audit, audit
-from diacritic.measure.setting import SymbolicSetting
+from diacritic.measure.audit_task import SymbolicSetting
 from diacritic.measure.verdict import Control
 from diacritic.tasks.symbolic import SymbolicEnv
 
@@ -198,6 +198,6 @@ def test_the_report_says_everything(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_refused_in_one_line(policy: Any, task: Any, said: str) -> None:
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(UserError, match=said) as caught:
         audit(policy, task)
     assert "\n" not in str(caught.value)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.leaks import failures
 from diacritic.measure.body import LEAST, LEVEL, body_memory, pending, previous_actions
 from diacritic.tasks.franka.tasks import make_task
@@ -78,7 +78,7 @@ def test_a_pose_without_any_spread_is_judged_all_the_same() -> None:
     ],
 )
 def test_what_cannot_be_probed_is_refused(classes: np.ndarray, steps: list[int], line: str) -> None:
-    with pytest.raises(ModelError, match=line):
+    with pytest.raises(UserError, match=line):
         body_memory(np.zeros((1, 8, 3)), classes, steps)
 
 
@@ -97,5 +97,5 @@ def test_actions_that_tell_a_pending_class_are_found() -> None:
     assert {cell.tested for cell in cells} == {24}
     later = previous_actions(actions, classes, {"gap": range(4, 6)}, {"gap": ["slot"]})
     assert not failures(later)
-    with pytest.raises(ModelError, match="gap: no action precedes the window"):
+    with pytest.raises(UserError, match="gap: no action precedes the window"):
         previous_actions(actions, classes, {"gap": range(1)}, {"gap": ["slot"]})

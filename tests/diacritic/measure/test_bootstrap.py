@@ -6,7 +6,7 @@ from counting_twin import Recording, literal_entropy, recordings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.bootstrap import resampled_entropy, window_intervals
 from diacritic.measure.recorded import Classes, score_cohort
 
@@ -74,7 +74,7 @@ def test_a_perfect_code_has_no_doubt_about_its_sufficiency() -> None:
 
 def test_bad_input_is_named() -> None:
     classes = Classes.of(np.zeros((2, 3), int), np.zeros((2, 3), int))
-    with pytest.raises(ModelError, match="codes: shape"):
+    with pytest.raises(UserError, match="codes: shape"):
         window_intervals(np.zeros((2, 4), int), classes, (0,))
-    with pytest.raises(ModelError, match="steps: the window has no steps"):
+    with pytest.raises(UserError, match="steps: the window has no steps"):
         window_intervals(np.zeros((2, 3), int), classes, ())

@@ -6,7 +6,7 @@ from counting_twin import literal_corrected, literal_entropy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.content import Question, corrected_information, information, quartile, questions
 
 rows = st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=1, max_size=20)
@@ -50,13 +50,13 @@ def test_of_an_unknown_task_every_hidden_value_is_asked() -> None:
 
 def test_quartiles() -> None:
     assert quartile(np.arange(8) * 1.5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    with pytest.raises(ModelError, match="quartiles need finite numbers that differ"):
+    with pytest.raises(UserError, match="quartiles need finite numbers that differ"):
         quartile([1.0, 1.0])
 
 
 def test_unknown_and_misshapen_labels_are_named() -> None:
     codes, symbols = np.zeros((1, 2, 3), int), np.zeros((2, 3), int)
-    with pytest.raises(ModelError, match=r"labels\[mass\]: is unknown; there are w"):
+    with pytest.raises(UserError, match=r"labels\[mass\]: is unknown; there are w"):
         information(codes, symbols, Question("mass"), {"w": np.zeros(3, int)})
-    with pytest.raises(ModelError, match=r"labels\[w\]: shape \(4,\), but there are 3 episodes"):
+    with pytest.raises(UserError, match=r"labels\[w\]: shape \(4,\), but there are 3 episodes"):
         information(codes, symbols, Question("w"), {"w": np.zeros(4, int)})

@@ -6,7 +6,7 @@ from counting_twin import literal_entropy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure import counts
 from diacritic.measure.counts import Counts, Partition
 
@@ -49,5 +49,5 @@ def test_what_the_code_decides_leaves_exactly_nothing() -> None:
 
 
 def test_variables_of_other_lengths_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"b: shape \[2, 4\], expected \[steps, episodes\] as in \[2, 3\]"):
+    with pytest.raises(UserError, match=r"b: shape \[2, 4\], expected \[steps, episodes\] as in \[2, 3\]"):
         Partition.of(a=np.zeros((2, 3), int), b=np.zeros((2, 4), int))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.crossval import explained_surplus, held_out_bits, one_hot, rate_bound, standardised
 from diacritic.measure.plugin import conditional_entropy
 
@@ -57,15 +57,15 @@ def test_one_column_a_label_and_no_constant_channel() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ModelError, match="observations: no channel varies"):
+    with pytest.raises(UserError, match="observations: no channel varies"):
         rate_bound([0, 1], [0, 0], np.ones((2, 27)))
-    with pytest.raises(ModelError, match="observations: expected finite numbers"):
+    with pytest.raises(UserError, match="observations: expected finite numbers"):
         rate_bound([0, 1], [0, 0], np.array([[np.nan], [1.0]]))
-    with pytest.raises(ModelError, match=r"features: shape .* beside 3 codes"):
+    with pytest.raises(UserError, match=r"features: shape .* beside 3 codes"):
         held_out_bits([0, 1, 0], np.ones((2, 1)), 2)
-    with pytest.raises(ModelError, match="folds: 1 folds of 2 episodes"):
+    with pytest.raises(UserError, match="folds: 1 folds of 2 episodes"):
         held_out_bits([0, 1], np.ones((2, 1)), 1)
-    with pytest.raises(ModelError, match="folds: 5 folds of 2 episodes"):
+    with pytest.raises(UserError, match="folds: 5 folds of 2 episodes"):
         held_out_bits([0, 1], np.ones((2, 1)), 5)
-    with pytest.raises(ModelError, match="inputs: 3 rows for 2 episodes"):
+    with pytest.raises(UserError, match="inputs: 3 rows for 2 episodes"):
         explained_surplus([0, 1], [0, 0], [0, 0], np.eye(3))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.decoding import (
     FOLDS,
     PENALTY,
@@ -161,5 +161,5 @@ def test_more_columns_than_rows_lose_nothing() -> None:
     ],
 )
 def test_bad_input_is_refused_in_one_line(act: Any, said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(UserError, match=said):
         act()

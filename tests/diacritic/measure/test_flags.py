@@ -6,7 +6,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.flags import Evidence, alarm_rates, class_error, report, symmetric_error
 from diacritic.measure.gates import full, kept
 from diacritic.measure.recorded import Classes, score_cohort
@@ -57,7 +57,7 @@ def test_symmetric_errors_of_many_classes() -> None:
     assert symmetric_error(0) == (0, 1)
     assert symmetric_error(0.75, 4) == pytest.approx((2, 0))
     assert symmetric_error(0.1, 3)[0] == pytest.approx(-0.9 * log2(0.9) - 0.1 * log2(0.05))
-    with pytest.raises(ModelError, match=r"error: 1\.5 among 2 classes"):
+    with pytest.raises(UserError, match=r"error: 1\.5 among 2 classes"):
         symmetric_error(1.5)
 
 
@@ -89,7 +89,7 @@ def test_the_class_of_an_action_is_the_nearest_mean_of_the_expert() -> None:
     expert = np.array([[0.0, 0.1], [0.0, -0.1], [1.0, 0.1], [1.0, -0.1]])
     done = np.array([[0.4, 0.0], [0.6, 0.0], [0.9, 5.0], [2.0, 0.0]])
     assert class_error(done, expert, label) == 0.25
-    with pytest.raises(ModelError, match="actions: shape"):
+    with pytest.raises(UserError, match="actions: shape"):
         class_error(done[:3], expert, label)
-    with pytest.raises(ModelError, match=r"class_error: 1\.2 is no share"):
+    with pytest.raises(UserError, match=r"class_error: 1\.2 is no share"):
         replace(CLEAN, class_error=1.2)

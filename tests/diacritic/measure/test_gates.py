@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rollout_twin import random_machine
 
 from certify import certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.gates import (
     Gate,
@@ -93,9 +93,9 @@ def test_the_external_gate_asks_for_success_and_the_t_maze_for_the_right_action(
     assert not external(WINDOWS).judge(*collapsed, success=1.0).passed
     assert len(t_maze(WINDOWS).judge(*collapsed, error=[0.0] * 7).failures) == 2
     for gate, missing in ((external(WINDOWS), "closed-loop success"), (t_maze(WINDOWS), "wrong action")):
-        with pytest.raises(ModelError, match=missing):
+        with pytest.raises(UserError, match=missing):
             gate.judge(*perfect)
-        with pytest.raises(ModelError, match="judge the runs one by one"):
+        with pytest.raises(UserError, match="judge the runs one by one"):
             gate.passes(*perfect)
 
 
@@ -235,17 +235,17 @@ def test_every_task_has_its_gate(name: str, gate: str, parts: set[str]) -> None:
 
 
 def test_gates_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ModelError, match="relaxed gate: the task has no second gap"):
+    with pytest.raises(UserError, match="relaxed gate: the task has no second gap"):
         relaxed(task_windows(make_task("weighing")))
-    with pytest.raises(ModelError, match="full gate: the window 'gap' has no steps"):
+    with pytest.raises(UserError, match="full gate: the window 'gap' has no steps"):
         Gate.of("full", {"gap": ()}, {})
-    with pytest.raises(ModelError, match="the window 'gap' leaves the 3 steps"):
+    with pytest.raises(UserError, match="the window 'gap' leaves the 3 steps"):
         Gate.of("full", {"gap": (3,)}, {}).least(np.ones(3), np.ones(3))
-    with pytest.raises(ModelError, match="each step needs both scores"):
+    with pytest.raises(UserError, match="each step needs both scores"):
         Gate.of("full", {"gap": (0,)}, {}).least(np.ones(3), np.ones(4))
-    with pytest.raises(ModelError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
+    with pytest.raises(UserError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
         judge_scores("tmaze", [GOOD])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ModelError, match="'up' is unknown; there are side, slot"):
+    with pytest.raises(UserError, match="'up' is unknown; there are side, slot"):
         at_use(WINDOWS, "up")
-    with pytest.raises(ModelError, match="'gap3' is unknown; there are gap1, gap2"):
+    with pytest.raises(UserError, match="'gap3' is unknown; there are gap1, gap2"):
         kept(WINDOWS, "gap3")

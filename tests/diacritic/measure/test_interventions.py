@@ -10,7 +10,7 @@ from measure_twin import DECISION, Bare, Bypassed, Forgetful, Keeper, Memory, Re
 from rollout_twin import random_machine
 
 from certify import Model, certify
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.interventions import Attribution, Effect, MachinePolicy, Policy, Trial, attribute, model_episodes
 from diacritic.measure.plugin import conditional_entropy
@@ -167,7 +167,7 @@ def test_many_pairs_are_drawn_by_weight() -> None:
 
 
 def test_bad_input_is_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match="decisions: step 4 lies outside the 4 steps"):
+    with pytest.raises(UserError, match="decisions: step 4 lies outside the 4 steps"):
         attribute(Keeper(), EPISODES, [4])
 
     class Nameless(Keeper):
@@ -180,7 +180,7 @@ def test_bad_input_is_refused_in_one_line() -> None:
         def choose(self, state: Memory, observation: np.ndarray) -> np.ndarray:
             return observation[:, 1]
 
-    with pytest.raises(ModelError, match="policy: its state Memory has no field code or embedding"):
+    with pytest.raises(UserError, match="policy: its state Memory has no field code or embedding"):
         attribute(Nameless(), EPISODES, [DECISION])
 
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 from expert_carrier import expert_carrier, odd_scale, short_task
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
@@ -17,6 +16,7 @@ from diacritic.measure.body import body_memory, pending
 from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_franka import OWN, Intervened, attribute_franka, moment, partners
 from diacritic.measure.own_play import own_play
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Floats, Ints, Policies
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.episodes import expert_episodes
@@ -131,9 +131,9 @@ def test_partners_share_a_symbol_and_differ_in_class() -> None:
 
 
 def test_what_cannot_be_intervened_on_is_refused(copy: Copy, binner: Binner) -> None:
-    with pytest.raises(ModelError, match="'gru' has no code to intervene on"):
+    with pytest.raises(UserError, match="'gru' has no code to intervene on"):
         attribute_franka(TASK, copy[0], Architecture(memory="gru"), SCALE, binner)
     player = Intervened(*copy, SCALE, at=0)
     player.begin(1)
-    with pytest.raises(ModelError, match="binner: partners share a symbol"):
+    with pytest.raises(UserError, match="binner: partners share a symbol"):
         player.step(np.zeros((5, 1, 27), np.float32), None)

@@ -12,8 +12,8 @@ from diacritic.measure import interventions_recorded
 from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.rollout.policies import Policies
-from diacritic.studies.attribution import LEARNED, Recording, train
 from diacritic.tasks.franka.tasks import make_task
+from reproduction.attribution import LEARNED, Recording, train
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollout_twin import Reader, random_machine, recorded_loop
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.zoo import build
 from diacritic.measure.own_occupancy import own_classes, own_occupancy, own_scores
 from diacritic.measure.recorded import Classes, score_codes
@@ -70,7 +70,7 @@ def test_a_machine_that_leaves_the_expert_at_once_has_no_occupancy() -> None:
     act = np.zeros((1, seen, done))
     act[..., other] = 1
     machine = CodeMachine(np.zeros((2, seen, done + 1), np.int64), act)
-    with pytest.raises(ModelError, match="step 2: no episode of the machine follows the expert"):
+    with pytest.raises(UserError, match="step 2: no episode of the machine follows the expert"):
         own_occupancy(machine, model)
 
 
@@ -83,9 +83,9 @@ def test_rolled_out_episodes_take_the_classes_of_their_hidden_values() -> None:
     assert classes.required == pytest.approx((1, 1))  # here the cue is not shown
     assert score_codes(np.stack([own, own]), classes)[1].sufficiency == 1
     assert score_codes(blank, classes)[1].sufficiency == 0
-    with pytest.raises(ModelError, match=r"latents: no recorded episode has {'cue': 2}"):
+    with pytest.raises(UserError, match=r"latents: no recorded episode has {'cue': 2}"):
         own_classes(expert, {"cue": cue}, blank, {"cue": own + 1}, ["cue"])
-    with pytest.raises(ModelError, match=r"latents\[mass\]: is unknown"):
+    with pytest.raises(UserError, match=r"latents\[mass\]: is unknown"):
         own_classes(expert, {"cue": cue}, blank, {"cue": own}, ["mass"])
-    with pytest.raises(ModelError, match=r"symbols: shape .* expected 2 steps of 6 episodes"):
+    with pytest.raises(UserError, match=r"symbols: shape .* expected 2 steps of 6 episodes"):
         own_classes(expert, {"cue": cue}, blank[:, :5], {"cue": own}, ["cue"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from measure_twin import Bypassed, Keeper, Memory, cue_episodes
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.persistence import ResetLeak, reset_leak
 
 EPISODES = cue_episodes()
@@ -43,5 +43,5 @@ def test_a_memory_that_survives_is_found() -> None:
 
 
 def test_one_episode_has_no_boundary() -> None:
-    with pytest.raises(ModelError, match="observations: 1 episode"):
+    with pytest.raises(UserError, match="observations: 1 episode"):
         reset_leak(Keeper(), EPISODES.observations[:, :1], EPISODES.previous[:, :1])

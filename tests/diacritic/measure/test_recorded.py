@@ -11,7 +11,7 @@ from counting_twin import Recording, literal_cohort, recordings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.gates import full, score_arrays
 from diacritic.measure.recorded import Classes, CodeScore, score_codes, score_cohort
 from diacritic.measure.windows import Windows
@@ -75,9 +75,9 @@ def test_a_memory_recovered_late_fails_the_gap_it_slept_through(classes: Classes
 
 
 def test_mismatching_shapes_are_named(classes: Classes):
-    with pytest.raises(ModelError, match="codes"):
+    with pytest.raises(UserError, match="codes"):
         score_codes(np.zeros((4, 8), int), classes)
-    with pytest.raises(ModelError, match="choices"):
+    with pytest.raises(UserError, match="choices"):
         Classes.of(SYMBOLS, CHOICES[:-1])
 
 
@@ -124,7 +124,7 @@ def test_some_episodes_keep_their_classes_and_are_counted_anew(classes: Classes)
     ],
 )
 def test_codes_that_do_not_fit_are_refused(classes: Classes, codes: np.ndarray, codebook: int, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(UserError, match=message):
         score_cohort(codes, classes, codebook)
 
 

@@ -7,14 +7,14 @@ import pytest
 from expert_carrier import short_task
 from measure_twin import store_run
 
-from certify.errors import ModelError
-from diacritic.carrier import path
+from certify.errors import UserError
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.demos.storage import Demos
 from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded, held_out
-from diacritic.rollout.stored import groups
+from diacritic.memory import continuous_path
+from diacritic.rollout.run_loading import groups
 
 NOTHING_PLAYED = Effort(episodes=0, interventions=0)
 
@@ -45,7 +45,7 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     (twice,) = (control for control in found.controls if control.name == "fresh recording")
     assert (twice.passed, twice.data) == (True, {"first": True, "second": True})
     assert twice.text.startswith("on 24 fresh episodes the gate passes; least score moves by 0.000, rates by at most")
-    with pytest.raises(ModelError, match="--fresh: is the recording of --task itself"):
+    with pytest.raises(UserError, match="--fresh: is the recording of --task itself"):
         examine_recorded(group, fresh, NOTHING_PLAYED, fresh=fresh)
     assert found.sole.answer == "no"
     assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as they must be"
@@ -65,5 +65,7 @@ def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> N
 def _bypassed(weights: dict) -> dict:
     """A continuous path whose weights are all zero."""
     d, width = weights["codebook"].shape[1], weights["residual.out.weight"].shape[0]
-    empty = {name: weights["codebook"].new_zeros(weight.shape) for name, weight in path.weights(width, d).items()}
+    empty = {
+        name: weights["codebook"].new_zeros(weight.shape) for name, weight in continuous_path.weights(width, d).items()
+    }
     return {**weights, **empty}

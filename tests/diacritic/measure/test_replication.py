@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.gates import full
 from diacritic.measure.recorded import Classes
 from diacritic.measure.replication import replicate
@@ -58,9 +58,9 @@ def test_bad_input_is_named() -> None:
     _, first = recording(4, 0)
     codes = np.zeros((1, 3, 4), int)
     short = Classes.of(first.symbols[:2], first.action[:2])
-    with pytest.raises(ModelError, match="fresh: the recordings have different horizons"):
+    with pytest.raises(UserError, match="fresh: the recordings have different horizons"):
         replicate(full(WINDOWS), (codes, first), (codes[:, :2], short), WINDOWS.memory)
-    with pytest.raises(ModelError, match="windows: a window has no steps"):
+    with pytest.raises(UserError, match="windows: a window has no steps"):
         replicate(full(WINDOWS), (codes, first), (codes, first), {"gap": ()})
-    with pytest.raises(ModelError, match="verdicts"):
+    with pytest.raises(UserError, match="verdicts"):
         replicate(full(WINDOWS), (codes, first), (np.zeros((2, 3, 4), int), first), WINDOWS.memory)

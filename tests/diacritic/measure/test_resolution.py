@@ -8,7 +8,7 @@ from counting_twin import literal_corrected, literal_entropy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.resolution import permuted, resolution_sweep
 
 
@@ -59,11 +59,11 @@ def test_the_null_follows_fragmentation_and_not_position() -> None:
 
 def test_bad_input_is_named() -> None:
     codes, place = np.zeros((2, 4), int), np.random.default_rng(0).normal(size=(2, 4, 3))
-    with pytest.raises(ModelError, match=r"positions: shape .* expected"):
+    with pytest.raises(UserError, match=r"positions: shape .* expected"):
         resolution_sweep(codes, codes, place[:, :3], (0,))
-    with pytest.raises(ModelError, match="positions: they never vary"):
+    with pytest.raises(UserError, match="positions: they never vary"):
         resolution_sweep(codes, codes, np.ones((2, 4, 3)), (0,))
-    with pytest.raises(ModelError, match="steps: expected some of the steps 0…1"):
+    with pytest.raises(UserError, match="steps: expected some of the steps 0…1"):
         resolution_sweep(codes, codes, place, ())
-    with pytest.raises(ModelError, match="grids: a cell size must be positive"):
+    with pytest.raises(UserError, match="grids: a cell size must be positive"):
         resolution_sweep(codes, codes, place, (0,), (0.0,))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollout_twin import Reader, random_machine
 
-from certify import Model, ModelError, certify
-from certify.exact import Ints
-from certify.relations import Relation
+from certify import Model, UserError, certify
+from certify.core.exact import Ints
+from certify.core.relations import Relation
 from certify.zoo import build
 from certify.zoo.registry import find
 from diacritic.measure.colours import uncoloured, whole_numbers
@@ -249,14 +249,14 @@ def test_episodes_keep_their_latents_where_some_have_no_weight() -> None:
 def test_bad_labels_and_requirements_are_refused() -> None:
     model = build("gap")
     occupancy = watch(random_machine(model, 2, 0), model)
-    with pytest.raises(ModelError, match="labels: expected 8 integers, not int64"):
+    with pytest.raises(UserError, match="labels: expected 8 integers, not int64"):
         content(occupancy, np.arange(3))
-    with pytest.raises(ModelError, match="requirement: it belongs to another model"):
+    with pytest.raises(UserError, match="requirement: it belongs to another model"):
         scores(occupancy, Requirement.of(build("re-reveal")))
     parity = build("running-parity")
-    with pytest.raises(ModelError, match="labels: a merged graph has no episodes"):
+    with pytest.raises(UserError, match="labels: a merged graph has no episodes"):
         content(watch(random_machine(parity, 2, 0), parity), np.arange(3))
-    with pytest.raises(ModelError, match="model: it has no dynamics"):
+    with pytest.raises(UserError, match="model: it has no dynamics"):
         latent_labels(parity)
 
 
@@ -275,5 +275,5 @@ def test_a_step_past_the_limits_claims_nothing() -> None:
 def test_node_labels_are_integers_one_a_node() -> None:
     model = build("gap")
     labels: list[Ints] = [np.zeros(level.size + 1, np.int64) for level in model.graph.levels]
-    with pytest.raises(ModelError, match="labels: expected 2 integers"):
+    with pytest.raises(UserError, match="labels: expected 2 integers"):
         content(watch(random_machine(model, 2, 0), model), labels)

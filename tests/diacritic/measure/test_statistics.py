@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.statistics import contrasts, fisher, indicators, line, logistic, wilson
 
 Z = 1.959963984540054
@@ -189,18 +189,18 @@ HITS = np.array([0, 1, 0, 1])
 def test_regressions_without_an_answer_are_refused(
     success: np.ndarray, factors: dict[str, np.ndarray], clusters: np.ndarray, line: str
 ) -> None:
-    with pytest.raises(ModelError, match=line):
+    with pytest.raises(UserError, match=line):
         logistic(success, factors, clusters, replicates=0)
 
 
 def test_counts_and_points_that_are_none_are_refused() -> None:
-    with pytest.raises(ModelError, match="trials: 0 of 0 is no share"):
+    with pytest.raises(UserError, match="trials: 0 of 0 is no share"):
         wilson(0, 0)
-    with pytest.raises(ModelError, match="second: 9 of 8 is no share"):
+    with pytest.raises(UserError, match="second: 9 of 8 is no share"):
         fisher((1, 8), (9, 8))
-    with pytest.raises(ModelError, match="cells: 1 to compare; give at least two"):
+    with pytest.raises(UserError, match="cells: 1 to compare; give at least two"):
         contrasts({"a": (1, 2)})
-    with pytest.raises(ModelError, match="y: 2 values beside 3 of x"):
+    with pytest.raises(UserError, match="y: 2 values beside 3 of x"):
         line([1, 2, 3], [1, 2])
-    with pytest.raises(ModelError, match="x: a slope needs finite numbers and an x that varies"):
+    with pytest.raises(UserError, match="x: a slope needs finite numbers and an x that varies"):
         line([2, 2, 2], [1, 2, 3])

@@ -7,14 +7,14 @@ import pytest
 import torch
 from carrier_twin import TINY, lively
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier import cell, gru
-from diacritic.carrier.module import one_run
-from diacritic.carrier.shape import Architecture, Shape
 from diacritic.measure.scores import scores
 from diacritic.measure.symbolic_run import construction, examine_symbolic, plateaus
 from diacritic.measure.verdict import Subject, Verdict
+from diacritic.memory import gru, sole_carrier
+from diacritic.memory.module import one_run
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import watch
 from diacritic.training.cohort import Cohort, Plan, Run
@@ -30,7 +30,7 @@ SUBJECT = Subject("0123", "memory-chain", "plain", 0, "every history")
 
 
 def random_run(architecture: Architecture) -> Verdict:
-    layers = cell.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
+    layers = sole_carrier.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
     weights = one_run(lively(layers, [1], torch.float32), 0)
     return examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
 
@@ -47,7 +47,7 @@ def test_a_trained_run_is_sufficient_and_attributed() -> None:
 
 
 def test_rates_are_those_of_the_machine() -> None:
-    layers = cell.weights(SHAPE, TINY) | Imitation().weights(SHAPE, TINY)
+    layers = sole_carrier.weights(SHAPE, TINY) | Imitation().weights(SHAPE, TINY)
     parameters = lively(layers, [1], torch.float32)
     machine = machines(parameters, TINY, MODEL)[0].greedy()
     found = examine_symbolic(SUBJECT, MODEL, SHAPE, TINY, one_run(parameters, 0))
@@ -84,7 +84,7 @@ def test_a_gru_is_judged_by_its_behaviour() -> None:
 def test_matched_side_information_reads_its_symbol() -> None:
     architecture = replace(TINY, side="symbol")
     shape = replace(SHAPE, symbols=SHAPE.observation)
-    layers = cell.weights(shape, architecture) | Imitation().weights(shape, architecture)
+    layers = sole_carrier.weights(shape, architecture) | Imitation().weights(shape, architecture)
     found = examine_symbolic(SUBJECT, MODEL, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
     assert construction(architecture).passed is True
     assert found.surplus.answer == "not assessed"
@@ -96,8 +96,8 @@ def test_plateaus_are_stretches_of_one_requirement() -> None:
 
 
 def test_another_task_and_full_history_are_refused() -> None:
-    weights = one_run(lively(cell.weights(SHAPE, TINY), [1], torch.float32), 0)
-    with pytest.raises(ModelError, match="0123: was trained on another task than this one with"):
+    weights = one_run(lively(sole_carrier.weights(SHAPE, TINY), [1], torch.float32), 0)
+    with pytest.raises(UserError, match="0123: was trained on another task than this one with"):
         examine_symbolic(SUBJECT, build("gap"), SHAPE, TINY, weights)
-    with pytest.raises(ModelError, match="'history' keeps everything"):
+    with pytest.raises(UserError, match="'history' keeps everything"):
         examine_symbolic(SUBJECT, MODEL, SHAPE, Architecture(memory="history"), weights)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from measure_twin import DECISION, Bypassed, Forgetful, Keeper, cue_episodes
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.measure.gates import Judgement
 from diacritic.measure.interventions import Attribution, Policy, attribute
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge
@@ -102,5 +102,5 @@ def test_the_document_is_written_whole(tmp_path: Path) -> None:
 
 
 def test_columns_of_different_length_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"profile: rate, requirement and decision have \(1, 2, 1\) steps"):
+    with pytest.raises(UserError, match=r"profile: rate, requirement and decision have \(1, 2, 1\) steps"):
         Profile([0.0], [0.0, 0.0], [0.0])

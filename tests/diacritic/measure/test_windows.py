@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollout_twin import random_machine
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.scores import scores
 from diacritic.measure.windows import derived_windows, task_windows
@@ -50,5 +50,5 @@ def test_the_windows_of_the_gap_toy_come_from_its_certificate() -> None:
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(ModelError, match="decision: 1 steps, but the requirement has 2"):
+    with pytest.raises(UserError, match="decision: 1 steps, but the requirement has 2"):
         derived_windows([1.0, 1.0], [0.0])

@@ -10,7 +10,7 @@ from report_inputs import make_run
 
 from diacritic.report import closed_loop, video
 from diacritic.report.inputs import Inputs, collect
-from diacritic.rollout import stored
+from diacritic.rollout import run_loading
 
 
 def test_without_anything_to_show_there_is_no_section():
@@ -73,7 +73,7 @@ def test_the_first_sufficient_policy_is_filmed(tmp_path: Path, monkeypatch: pyte
         asked.extend(paths)
         yield SimpleNamespace(task=None, policies=lambda: None, binner=None)
 
-    monkeypatch.setattr(stored, "groups", groups)
+    monkeypatch.setattr(run_loading, "groups", groups)
     monkeypatch.setattr(video, "film", lambda *_: (np.full((64, 64, 3), 40 * k, np.uint8) for k in range(4)))
     found = collect([str(tmp_path)])
     shown = closed_loop.view(found)

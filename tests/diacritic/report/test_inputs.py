@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from report_inputs import add_rollout, add_verdict, make_ledger, make_run
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic.report.inputs import collect
 
@@ -106,12 +106,12 @@ def test_a_film_that_is_too_large_is_left_out(tmp_path: Path):
 
 @pytest.mark.parametrize("word", ["no/such/folder", "none.json", "none.jsonl"])
 def test_a_path_that_leads_nowhere_is_an_error(word: str):
-    with pytest.raises(ModelError, match="no such file"):
+    with pytest.raises(UserError, match="no such file"):
         collect([word])
 
 
 def test_a_word_that_names_no_task_is_an_error():
-    with pytest.raises(ModelError, match="did you mean gap"):
+    with pytest.raises(UserError, match="did you mean gap"):
         collect(["gapp"])
 
 

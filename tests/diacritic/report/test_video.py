@@ -7,7 +7,7 @@ import pytest
 from expert_carrier import expert_carrier, odd_scale, short_task
 from PIL import Image, ImageSequence
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.cli import main
 from diacritic.report.video import HEIGHT, LAST, PANEL, WIDTH, Panel, draw_panel, film, required_bits, write_film
 from diacritic.rollout.policies import Policies
@@ -105,7 +105,7 @@ def test_mp4s_are_read_back(tmp_path: Path) -> None:
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"films are written as \.gif or \.mp4"):
+    with pytest.raises(UserError, match=r"films are written as \.gif or \.mp4"):
         write_film(frames(1), tmp_path / "film.avi")
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rollout_twin import Latents, Reader, latent_models, living_loop, names_of, random_machine, recorded_loop
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.zoo.registry import find
 from diacritic.measure.scores import StepScore
 from diacritic.rollout.exact import ClosedLoop, closed_loop, scores, verdict, watch
@@ -125,7 +125,7 @@ def test_own_occupancy_is_the_machines() -> None:
 def test_too_many_branches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("diacritic.rollout.exact.BRANCH_LIMIT", 1_000)
     model = find("gap").make()
-    with pytest.raises(ModelError, match=r"closed_loop: more than 1,000 branches at step 5; play machine\.greedy\(\)"):
+    with pytest.raises(UserError, match=r"closed_loop: more than 1,000 branches at step 5; play machine\.greedy\(\)"):
         closed_loop(random_machine(model, 3, 0, determined=0), model)
 
 
@@ -135,5 +135,5 @@ def test_a_gate_that_asks_for_success_reads_it_from_the_loop() -> None:
     assert verdict("external", [good], loop).sufficient
     assert verdict("external", [good], replace(loop, success=0.98)).failures == ("success 0.980",)
     assert verdict("full", [good]).sufficient
-    with pytest.raises(ModelError, match="external gate: it needs the closed-loop success"):
+    with pytest.raises(UserError, match="external gate: it needs the closed-loop success"):
         verdict("external", [good])

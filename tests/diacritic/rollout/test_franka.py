@@ -8,12 +8,12 @@ import torch
 from carrier_twin import lively
 from expert_carrier import code_of, expert_carrier, odd_scale, short_task
 
-from certify.errors import ModelError
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.franka import Rollouts, closed_loop, executable, hybrid, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.franka.pixels import pixel_channels
@@ -99,7 +99,7 @@ def test_a_policy_that_only_watches_has_no_error_of_its_own(played: Rollouts) ->
 
 def test_a_phase_that_the_task_lacks_is_refused() -> None:
     assert takeover(TASK, "grasp") == TASK.phase_steps("grasp")[0]
-    with pytest.raises(ModelError, match=r"until: .*'landing'; there are approach, scan"):
+    with pytest.raises(UserError, match=r"until: .*'landing'; there are approach, scan"):
         takeover(TASK, "landing")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rollout_twin import random_machine
 
-from certify import Model, ModelError, certify
+from certify import Model, UserError, certify
 from certify.zoo import build
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.live import MemoryChain, PassiveTMaze, live, play
@@ -122,12 +122,12 @@ def test_a_step_that_is_lost_is_not_made_up_for(checkout: Path) -> None:
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert live("passive-t-maze", {"L": 3}, 0) is None
     assert live("cue-corridor", {"L": 3, "R": 2}, 0) is None
-    with pytest.raises(ModelError, match="is no MIKASA-Base checkout"):
+    with pytest.raises(UserError, match="is no MIKASA-Base checkout"):
         live("passive-t-maze", {"L": 3}, 0, tmp_path)
-    with pytest.raises(ModelError, match="at delay 1 the query is shown twice"):
+    with pytest.raises(UserError, match="at delay 1 the query is shown twice"):
         MemoryChain(1, 1, 0)
     model = build("memory-chain", bits=1, delay=4)
-    with pytest.raises(ModelError, match="context 00: the environment shows what the model does not know"):
+    with pytest.raises(UserError, match="context 00: the environment shows what the model does not know"):
         play(solver(model), model, _Constant(), 1)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollout_twin import random_machine
 
-from certify import ModelError, certify
+from certify import UserError, certify
 from certify.zoo import build
 from diacritic.rollout.machine import CodeMachine, from_certified, packed, unpacked
 
@@ -33,7 +33,7 @@ def test_sizes_come_from_the_tables() -> None:
     ],
 )
 def test_bad_tables_are_refused_in_one_line(move: np.ndarray, act: np.ndarray, message: str) -> None:
-    with pytest.raises(ModelError, match=message) as error:
+    with pytest.raises(UserError, match=message) as error:
         CodeMachine(move, act)
     assert "\n" not in str(error.value)
 
@@ -54,7 +54,7 @@ def test_greedy_takes_the_lowest_of_equals() -> None:
 
 def test_another_models_machine_is_refused() -> None:
     machine = random_machine(build("gap"), 4, 0)
-    with pytest.raises(ModelError, match="machine: it knows 9 observations, but the model has"):
+    with pytest.raises(UserError, match="machine: it knows 9 observations, but the model has"):
         machine.check(build("reveal"))
 
 
@@ -91,7 +91,7 @@ def test_text_that_is_no_machine_is_refused() -> None:
         ("", "0 bytes are no machine"),
         (text[:-4] + "////", "chooses action 255 of 2"),
     ):
-        with pytest.raises(ModelError, match=message):
+        with pytest.raises(UserError, match=message):
             unpacked(wrong, model)
-    with pytest.raises(ModelError, match="are no bytes; 256 are possible"):
+    with pytest.raises(UserError, match="are no bytes; 256 are possible"):
         packed(CodeMachine(np.zeros((301, 1, 2), np.int64), np.ones((300, 1, 1))))

@@ -7,8 +7,8 @@ import pytest
 import torch
 from carrier_twin import lively
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.learner import learner
@@ -97,5 +97,5 @@ def test_a_symbol_never_recorded_is_no_symbol() -> None:
 
 def test_a_control_that_reads_symbols_needs_a_binner() -> None:
     cohort, scale = cohort_of("matched")
-    with pytest.raises(ModelError, match="binner: this control reads the symbol"):
+    with pytest.raises(UserError, match="binner: this control reads the symbol"):
         watched(Policies(cohort.parameters, cohort.plan.carrier, scale), symbols=False)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.cli import main
 from diacritic.shipped import FOLDER, PROVENANCE, cohort, provenance
-from diacritic.shipped.write import CELL, LARGEST
 from diacritic.training.runs import load_run
+from reproduction.ship import CELL, LARGEST
 
 
 def test_every_run_is_whole_and_comes_from_the_recording_that_is_named():
@@ -45,7 +45,7 @@ def test_copies_play_in_closed_loop_and_the_package_stays_as_it_is(tmp_path: Pat
 
 def test_a_damaged_package_says_so(tmp_path: Path):
     shutil.copy(FOLDER / PROVENANCE, tmp_path)
-    with pytest.raises(ModelError, match="lacks the run"):
+    with pytest.raises(UserError, match="lacks the run"):
         cohort(tmp_path / "arm", tmp_path)
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         provenance(tmp_path / "nowhere")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.choose import cells_of, studies_named
 
 
 def test_names_are_known_or_near_ones_are_suggested():
     assert [study.name for study in studies_named(["toys"])] == ["toys"]
     assert len(studies_named([])) > 20
-    with pytest.raises(ModelError, match="did you mean toys"):
+    with pytest.raises(UserError, match="did you mean toys"):
         studies_named(["toy"])
 
 
@@ -18,14 +18,14 @@ def test_words_choose_cells():
     assert {(cell.task.title, cell.learner, cell.preset) for cell in cells} == {
         ("two-cues gap=20", "event-agnostic", "carousel")
     }
-    with pytest.raises(ModelError, match="no cell of toys has 'gap=99'"):
+    with pytest.raises(UserError, match="no cell of toys has 'gap=99'"):
         cells_of(studies_named(["toys"]), only="gap=99")
-    with pytest.raises(ModelError, match="at least 1"):
+    with pytest.raises(UserError, match="at least 1"):
         cells_of(studies_named(["toys"]), seeds=0)
 
 
 def test_a_study_that_trains_nothing_says_so():
-    with pytest.raises(ModelError, match="t0: trains nothing"):
+    with pytest.raises(UserError, match="t0: trains nothing"):
         cells_of(studies_named(["t0"]))
 
 

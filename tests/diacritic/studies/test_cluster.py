@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies import cluster
 from diacritic.studies.choose import cells_of, studies_named
 from diacritic.studies.engine import Setting, jobs_of, run_here
@@ -87,11 +87,11 @@ def test_a_head_that_goes_away_is_one_line(tmp_path: Path):
 
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path):
-    with pytest.raises(ModelError, match=r"no Ray cluster answers at '127\.0\.0\.1:9'"):
+    with pytest.raises(UserError, match=r"no Ray cluster answers at '127\.0\.0\.1:9'"):
         cluster.run_on_ray([], Setting(tmp_path, tmp_path), "127.0.0.1:9")
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ModelError, match=r"diacritic\[cluster\]"):
+    with pytest.raises(UserError, match=r"diacritic\[cluster\]"):
         cluster.run_on_ray([], Setting(tmp_path, tmp_path))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.ledger import REQUIRED, merge_ledger, read_ledger, write_ledger
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -37,7 +37,7 @@ def test_an_incomplete_row_is_refused_and_leaves_the_file(tmp_path: Path):
     path = tmp_path / "x.jsonl"
     write_ledger(path, [row()])
     broken = {key: value for key, value in row().items() if key != "gate"}
-    with pytest.raises(ModelError, match="lacks gate"):
+    with pytest.raises(UserError, match="lacks gate"):
         write_ledger(path, [broken])
     assert len(read_ledger(path)) == 1
 
@@ -45,7 +45,7 @@ def test_an_incomplete_row_is_refused_and_leaves_the_file(tmp_path: Path):
 def test_a_broken_line_is_named(tmp_path: Path):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(row()) + '\n{"cell": \n')
-    with pytest.raises(ModelError, match=r"x\.jsonl:2"):
+    with pytest.raises(UserError, match=r"x\.jsonl:2"):
         read_ledger(path)
 
 

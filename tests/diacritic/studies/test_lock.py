@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.ledger import REQUIRED, merge_ledger, read_ledger
 from diacritic.studies.lock import disk_faults, locked
 
@@ -20,7 +20,7 @@ def test_a_second_runner_is_told_and_a_killed_one_lets_go(tmp_path: Path):
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "held"
-    with pytest.raises(ModelError, match="another runner is at work"), locked(tmp_path):
+    with pytest.raises(UserError, match="another runner is at work"), locked(tmp_path):
         pass
     holder.send_signal(signal.SIGKILL)
     holder.wait()
@@ -46,7 +46,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOSPC, "No space left on device", str(self))
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(ModelError, match="no space is left"), disk_faults():
+    with pytest.raises(UserError, match="no space is left"), disk_faults():
         merge_ledger(path, [{**row, "seed": 1}])
     assert [r["seed"] for r in read_ledger(path)] == [0]
     assert list(tmp_path.iterdir()) == [path]

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.studies.ledger import REQUIRED, write_ledger
 from diacritic.studies.query import export_parquet, query
 
@@ -31,11 +31,11 @@ def test_all_studies_are_one_table(results: Path):
 
 
 def test_a_bad_question_and_other_files_are_refused_in_one_line(results: Path):
-    with pytest.raises(ModelError, match="query: Parser Error"):
+    with pytest.raises(UserError, match="query: Parser Error"):
         query(results, "SELEKT 1")
-    with pytest.raises(ModelError, match="query: Permission Error"):
+    with pytest.raises(UserError, match="query: Permission Error"):
         query(results, f"SELECT * FROM read_text('{results / 'other.jsonl'}')")
-    with pytest.raises(ModelError, match="holds no ledger"):
+    with pytest.raises(UserError, match="holds no ledger"):
         query(results / "nowhere", "SELECT 1")
 
 

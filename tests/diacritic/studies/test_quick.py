@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from diacritic.studies import choose
-from diacritic.studies.catalogue import STUDIES
 from diacritic.studies.cell import Cell
 from diacritic.studies.choose import cells_of
-from diacritic.studies.compare import compare
 from diacritic.studies.engine import Setting, jobs_of, run_here
 from diacritic.studies.results import Results
 from diacritic.training.learner import LEARNERS
+from reproduction.catalogue import STUDIES
+from reproduction.compare import compare
 
 RECORDED = [name for name, study in STUDIES.items() if any(cell.task.recorded for cell in study.cells)]
 CAMERAS = pytest.mark.system  # which render with a Debian package

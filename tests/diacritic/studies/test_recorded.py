@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from exchanged import PLAIN, exported
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.storage import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.resolution import GRIDS
@@ -27,7 +27,7 @@ from diacritic.studies.recorded import (
 from diacritic.studies.recordings import recording
 from diacritic.studies.tasks import task
 from diacritic.tasks.franka.tasks import make_task
-from diacritic.training.folder import Result, read_result, train_folder
+from diacritic.training.worker import Result, read_result, train_folder
 
 TASK = make_task("two-cues", gap=1, first_gap=1)
 
@@ -138,7 +138,7 @@ def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Pat
 def test_gates_by_name():
     assert gate_of(TASK, "relaxed").averaged
     assert gate_of(make_task("hidden-mass"), "task").name == "slot at use"
-    with pytest.raises(ModelError, match="judges symbolic tasks"):
+    with pytest.raises(UserError, match="judges symbolic tasks"):
         gate_of(TASK, "external")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from exchanged import PLAIN
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.demos.storage import load, save
 from diacritic.studies.recordings import demonstrations, episodes, franka_task, recording, recording_name
 from diacritic.studies.tasks import task
@@ -36,5 +36,5 @@ def test_a_recording_is_made_once_and_a_fresh_one_differs(tmp_path: Path):
 def test_another_task_under_the_name_is_refused(tmp_path: Path):
     other = recording(replace(PLAIN, task=task("two-cues", gap=2, first_gap=1, episodes=40)), tmp_path)
     save(other, tmp_path / "elsewhere" / recording_name(PLAIN))
-    with pytest.raises(ModelError, match="another task or version"):
+    with pytest.raises(UserError, match="another task or version"):
         recording(PLAIN, tmp_path / "elsewhere")

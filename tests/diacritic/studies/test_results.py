@@ -6,7 +6,6 @@ from pathlib import Path
 
 from study_rows import run_of
 
-from diacritic.studies.catalogue import toys
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import (
     Results,
@@ -18,7 +17,8 @@ from diacritic.studies.results import (
     tally,
 )
 from diacritic.studies.tasks import task
-from diacritic.studies.verdicts import Count, Range
+from reproduction.catalogue import toys
+from reproduction.verdicts import Count, Range
 
 CELL = Cell("toys", task("gap", gap2=6), "plain", "carousel", "full", 0.03, 6000, seeds=2)
 

@@ -15,8 +15,8 @@ from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.symbolic import judgements, plan_of, run, start
 from diacritic.studies.tasks import model_of, requirement_of, task
-from diacritic.training.bound import kl_profile
-from diacritic.training.together import train_together
+from diacritic.training.kl_bound import kl_profile
+from diacritic.training.scheduler import train_together
 
 TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, Paper("toys", (3, 4)), seeds=2)
 

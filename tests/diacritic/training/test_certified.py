@@ -5,11 +5,11 @@ import torch
 from certify_twin import loose_models
 
 from certify import Model, certify
-from certify.errors import ModelError
-from certify.rates import conditional_rate
+from certify.core.rates import conditional_rate
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
 from diacritic.measure.scores import Requirement, scores
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.occupancy import watch
 from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
 from diacritic.training.cohort import Plan, Run
@@ -61,11 +61,11 @@ def test_without_transitivity_the_labels_say_whether_they_are_minimal() -> None:
 
 def test_too_few_codes_and_foreign_episodes_are_one_line() -> None:
     model = build("memory-chain", bits=2, delay=4)
-    with pytest.raises(ModelError, match="3 are too few; this machine needs 4"):
+    with pytest.raises(UserError, match="3 are too few; this machine needs 4"):
         train_certified(plan(3), from_model(model), certified_labels(model))
     data = from_model(model)
     data.observation_index[0] = data.observation_index[2]  # no episode begins in the dark
-    with pytest.raises(ModelError, match="step 1: is no history of the certified model"):
+    with pytest.raises(UserError, match="step 1: is no history of the certified model"):
         train_certified(plan(), data, certified_labels(model))
 
 

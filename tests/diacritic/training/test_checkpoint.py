@@ -7,9 +7,9 @@ import pytest
 import torch
 from carrier_twin import vectors
 
-from certify.errors import ModelError
-from diacritic.carrier.module import Carrier, one_run
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory.module import Carrier, one_run
+from diacritic.memory.shape import Architecture
 from diacritic.training.checkpoint import (
     fingerprint,
     load_weights,
@@ -58,14 +58,14 @@ def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, kept: int) -> N
     save_checkpoint(Cohort(PLAN, DATA), path)
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(
-        ModelError, match=r"checkpoint\.safetensors: not a whole safetensors file \(.*\); delete it"
+        UserError, match=r"checkpoint\.safetensors: not a whole safetensors file \(.*\); delete it"
     ) as found:
         resume(Cohort(PLAN, DATA), path)
     assert "\n" not in str(found.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"nothing\.safetensors: no such file$"):
+    with pytest.raises(UserError, match=r"nothing\.safetensors: no such file$"):
         read_tensors(tmp_path / "nothing.safetensors")
 
 
@@ -109,7 +109,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, what: 
     path = tmp_path / "c.safetensors"
     save_checkpoint(Cohort(PLAN, DATA), path)
     message = r"c\.safetensors: the checkpoint is of another configuration or dataset; train in another folder$"
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(UserError, match=message):
         resume(Cohort(OTHER_PLANS[what], DATA), path)
 
 
@@ -121,13 +121,13 @@ def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path, name: str) -> Non
     assert fingerprint(PLAN, other) != fingerprint(PLAN, DATA)
     path = tmp_path / "c.safetensors"
     save_checkpoint(Cohort(PLAN, DATA), path)
-    with pytest.raises(ModelError, match="another configuration or dataset"):
+    with pytest.raises(UserError, match="another configuration or dataset"):
         resume(Cohort(PLAN, other), path)
 
 
 def test_weights_are_no_checkpoint(tmp_path: Path) -> None:
     save_weights(Cohort(PLAN, DATA), tmp_path / "w.safetensors")
-    with pytest.raises(ModelError, match="another configuration or dataset"):
+    with pytest.raises(UserError, match="another configuration or dataset"):
         resume(Cohort(PLAN, DATA), tmp_path / "w.safetensors")
 
 

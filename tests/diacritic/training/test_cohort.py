@@ -9,10 +9,10 @@ import torch
 from carrier_twin import symbols, vectors
 from torch import Tensor
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
-from diacritic.training import upkeep
+from diacritic.memory.shape import Architecture
+from diacritic.training import codebook_restart
 from diacritic.training.cohort import Cohort, Plan, Run, choose, separable, start
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
@@ -200,7 +200,7 @@ def test_a_run_that_diverges_leaves_the_others_theirs_on_tables_too(bad: Run) ->
 
 def test_restarts_fall_due_until_their_share_of_training(monkeypatch: pytest.MonkeyPatch) -> None:
     due = []
-    monkeypatch.setattr(upkeep, "restart", lambda cohort: due.append(cohort.step))
+    monkeypatch.setattr(codebook_restart, "restart", lambda cohort: due.append(cohort.step))
     often = replace(BUSY, restarts=4, restart_until=0.6)
     Cohort(_plan(preset=often, steps=30), _toy()).advance(30)
     assert due == [4, 8, 12, 16]
@@ -275,7 +275,7 @@ def test_runs_learn_from_episodes_of_their_own_where_nothing_else_is_read(name: 
             codes, every = cohort.trace().step_code, Cohort(cohort.plan, data).trace().step_code
         assert torch.equal(codes[1], every[1][:, [2, 1]])
     else:
-        with pytest.raises(ModelError, match=f"{name} needs one recording for all runs; train them apart"):
+        with pytest.raises(UserError, match=f"{name} needs one recording for all runs; train them apart"):
             Cohort(_plan(name), own)
 
 
@@ -295,14 +295,14 @@ def test_a_warm_start_is_where_it_begins() -> None:
 
 
 def test_bad_plans_and_data_are_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match=r"^engine: no engine is called 'quick'; known: fast, reference$"):
+    with pytest.raises(UserError, match=r"^engine: no engine is called 'quick'; known: fast, reference$"):
         Cohort(_plan(engine="quick"), _toy())
     broken = _toy().target.clone()
     broken[1, 0, 0] = float("nan")
-    with pytest.raises(ModelError, match=r"^data\.target: holds a value that is not finite"):
+    with pytest.raises(UserError, match=r"^data\.target: holds a value that is not finite"):
         Cohort(_plan(), replace(_toy(), target=broken))
 
 
 def test_a_learner_that_is_taught_makes_no_updates() -> None:
-    with pytest.raises(ModelError, match="certified needs a finite model with its certificate"):
+    with pytest.raises(UserError, match="certified needs a finite model with its certificate"):
         Cohort(_plan("certified"), _toy()).advance(1)

@@ -7,7 +7,7 @@ import torch
 from carrier_twin import symbols, vectors
 from torch import Tensor
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.data import Data, check, from_arrays
 
 
@@ -51,7 +51,7 @@ def _broken(value: Tensor, number: float) -> Tensor:
 def test_what_is_no_number_is_refused(name: str, number: float) -> None:
     data = vectors(4, 3)
     changed = {name: _broken(getattr(data, name), number)}
-    with pytest.raises(ModelError, match=rf"^data\.{name}: holds a value that is not finite; remove or repair[^\n]*$"):
+    with pytest.raises(UserError, match=rf"^data\.{name}: holds a value that is not finite; remove or repair[^\n]*$"):
         check(replace(data, **changed))
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_number_is_refused(name: str, number: float) -> None:
 def test_shapes_that_do_not_match_are_refused(name: str) -> None:
     data = vectors(4, 3)
     changed = {name: getattr(data, name)[:-1]}
-    with pytest.raises(ModelError, match=rf"^data\.{name}: has shape \([^\n]*\), but \([^\n]*\) is needed$"):
+    with pytest.raises(UserError, match=rf"^data\.{name}: has shape \([^\n]*\), but \([^\n]*\) is needed$"):
         check(replace(data, **changed))
 
 
@@ -88,10 +88,10 @@ def test_tables_that_do_not_match_are_refused(change: object, message: str) -> N
     assert callable(change)
     broken = change(vectors(4, 3))
     assert isinstance(broken, Data)
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(UserError, match=message):
         check(broken)
 
 
 def test_arrays_of_other_lengths_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"^data: observations are \(5, 3\) steps × episodes, actions \(4, 3\)$"):
+    with pytest.raises(UserError, match=r"^data: observations are \(5, 3\) steps × episodes, actions \(4, 3\)$"):
         from_arrays(torch.zeros(5, 3, 4), torch.zeros(4, 3, 2))

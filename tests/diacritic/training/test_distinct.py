@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.carrier import cell
-from diacritic.carrier.layers import reader
-from diacritic.carrier.quantise import look_up
+from diacritic.memory import sole_carrier
+from diacritic.memory.layers import reader
+from diacritic.memory.quantise import look_up
 from diacritic.training import reference, tables
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
@@ -23,7 +23,7 @@ HEAD = reader("told", TINY.width, TINY.code_size, TINY.width, 2, hidden=2)
 
 def _trace(data: Data, runs: int, seed: int) -> Trace:
     """A trace with one more head, and gradients into all weights."""
-    parameters = lively({**cell.weights(data.shape, TINY), **HEAD}, range(seed, seed + runs))
+    parameters = lively({**sole_carrier.weights(data.shape, TINY), **HEAD}, range(seed, seed + runs))
     parameters = {name: value.requires_grad_() for name, value in parameters.items()}
     return tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(runs, -1))
 
@@ -87,7 +87,7 @@ def test_readings_that_are_alike_are_read_once() -> None:
 
 def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:
     data = vectors(3, 2)
-    parameters = lively(cell.weights(data.shape, TINY), [1])
+    parameters = lively(sole_carrier.weights(data.shape, TINY), [1])
     trace = reference.trace(parameters, TINY, data, data.weight.expand(1, -1))
     nothing = torch.zeros(1, 6, dtype=torch.long), torch.ones(1, 6, dtype=torch.float64)
     assert distinct(trace, *nothing) is None
@@ -114,7 +114,7 @@ def test_what_follows_a_step_is_numbered_by_all_that_comes() -> None:
 def test_later_actions_that_differ_are_taught_apart(seed: int, offsets: Literal["one", "all"]) -> None:
     """Many episodes share few rows, and go on unlike."""
     term, data = FutureBehaviour("recorded", offsets=offsets), symbols(5, 12, seed, 1, 2)
-    parameters = lively({**cell.weights(data.shape, TINY), **term.weights(data.shape, TINY)}, [seed, seed + 1])
+    parameters = lively({**sole_carrier.weights(data.shape, TINY), **term.weights(data.shape, TINY)}, [seed, seed + 1])
     parameters = {name: value.requires_grad_() for name, value in parameters.items()}
     trace = tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(2, -1))
     every = replace(trace, rows=replace(trace.rows, taught=None))

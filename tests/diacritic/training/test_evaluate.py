@@ -7,9 +7,9 @@ import pytest
 
 from certify import Model
 from certify.zoo import build
-from diacritic.carrier.module import Carrier, one_run
-from diacritic.carrier.shape import Architecture
 from diacritic.measure.scores import Requirement, scores
+from diacritic.memory.module import Carrier, one_run
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.exact import closed_loop, verdict
 from diacritic.rollout.occupancy import watch
 from diacritic.training.cohort import Cohort, Plan, Run

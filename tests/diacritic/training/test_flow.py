@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.carrier.quantise import look_up
+from diacritic.memory.quantise import look_up
 from diacritic.training.flow import Path, Track
 
 

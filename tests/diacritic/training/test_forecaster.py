@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.carrier.shape import Shape
+from diacritic.memory.shape import Shape
 from diacritic.training import forecaster
 
 T = 8

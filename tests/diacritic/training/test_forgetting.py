@@ -7,22 +7,22 @@ import pytest
 import torch
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import Requirement, scores
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.occupancy import watch
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.evaluate import machines, sufficient
+from diacritic.training.fit_transition import Effort, teach
 from diacritic.training.forgetting import LANDED, Watched, forget, learned_states, merge_codes, watch_cohort
 from diacritic.training.learner import learner
-from diacritic.training.lesson import lesson
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
-from diacritic.training.teach import Effort, teach
+from diacritic.training.transition_dataset import lesson
 
 
 def two_decisions(noise: float = 0.0, episodes: int = 400) -> Watched:
@@ -80,9 +80,9 @@ def test_too_many_codes_are_not_squeezed() -> None:
 
 def test_arrays_that_do_not_fit_are_named() -> None:
     good = two_decisions()
-    with pytest.raises(ModelError, match="symbols: have shape"):
+    with pytest.raises(UserError, match="symbols: have shape"):
         Watched(good.codes, good.symbols[:2], good.previous, good.behaviour, good.weight)
-    with pytest.raises(ModelError, match="expected one number for 400 episodes"):
+    with pytest.raises(UserError, match="expected one number for 400 episodes"):
         Watched(good.codes, good.symbols, good.previous, good.behaviour, good.weight[:3])
 
 
@@ -153,7 +153,7 @@ def test_recordings_need_their_own_arrays() -> None:
     cohort = hoarders(model, from_model(model))
     assert len(watch_cohort(cohort)) == 2
     cohort.data = replace(cohort.data, symbol=None)
-    with pytest.raises(ModelError, match="give `Watched` arrays"):
+    with pytest.raises(UserError, match="give `Watched` arrays"):
         watch_cohort(cohort)
 
 

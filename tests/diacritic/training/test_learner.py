@@ -6,8 +6,8 @@ import pytest
 import torch
 from carrier_twin import symbols, vectors
 
-from certify.errors import ModelError
-from diacritic.carrier.shape import Architecture
+from certify.errors import UserError
+from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import ALIASES, LEARNERS, learner
 from diacritic.training.preset import preset
@@ -83,14 +83,14 @@ def test_names_of_the_paper_are_accepted() -> None:
 )
 def test_unknown_names_get_suggestions(name: str, near: str) -> None:
     with pytest.raises(
-        ModelError, match=rf"^--learner: no learner is called '[^']*'; did you mean [^\n]*{re.escape(near)}"
+        UserError, match=rf"^--learner: no learner is called '[^']*'; did you mean [^\n]*{re.escape(near)}"
     ) as found:
         learner(name)
     assert "\n" not in str(found.value)
 
 
 def test_names_that_are_like_nothing_get_the_list() -> None:
-    with pytest.raises(ModelError, match="known: plain, plain\\+bfs, event-agnostic"):
+    with pytest.raises(UserError, match="known: plain, plain\\+bfs, event-agnostic"):
         learner("xyzzy")
 
 

@@ -8,9 +8,9 @@ from certify_twin import documents, loose_models
 from hypothesis import given, settings
 
 from certify import Model
-from certify.assignments import verify
-from certify.codes import verify_codes
-from certify.rates import conditional_rate
+from certify.core.assignments import verify
+from certify.core.codes import verify_codes
+from certify.core.rates import conditional_rate
 from certify.zoo import build
 from diacritic.measure.scores import Requirement
 from diacritic.training.merging import NONE, Merger, States, coded, minimise, persist

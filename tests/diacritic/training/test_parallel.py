@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.carrier import cell
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from diacritic.memory import sole_carrier
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, reference
 from diacritic.training.data import Data
 from diacritic.training.trace import Trace
@@ -65,7 +65,7 @@ def test_single_precision_codes_are_those_of_the_reference(bound: str) -> None:
     """They differ at most where the two nearest distances differ by less than 1e-5, and after that."""
     architecture = replace(TINY, bound=bound)
     data = vectors(12, 40).to("cpu", torch.float32)
-    parameters = lively(cell.weights(data.shape, architecture), [1, 2], torch.float32)
+    parameters = lively(sole_carrier.weights(data.shape, architecture), [1, 2], torch.float32)
     weight = data.weight.expand(2, -1)
     found = _engine(parameters, architecture, data, weight)
     wanted = reference.trace(parameters, architecture, data, weight)
@@ -81,7 +81,7 @@ def test_a_low_precision_leaves_the_scan_exact() -> None:
     data = vectors(8, 20).to("cpu", torch.float32)
     parameters = {
         name: value.requires_grad_()
-        for name, value in lively(cell.weights(data.shape, TINY), [1, 2], torch.float32).items()
+        for name, value in lively(sole_carrier.weights(data.shape, TINY), [1, 2], torch.float32).items()
     }
     weight = data.weight.expand(2, -1)
     exact = _engine(parameters, TINY, data, weight)

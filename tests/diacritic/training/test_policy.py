@@ -8,11 +8,11 @@ import torch
 from carrier_twin import TINY, lively
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier import cell
-from diacritic.carrier.cell import State
-from diacritic.carrier.module import Carrier, one_run
-from diacritic.carrier.shape import Architecture, Shape
+from certify.errors import UserError
+from diacritic.memory import sole_carrier
+from diacritic.memory.module import Carrier, one_run
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.sole_carrier import State
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.readout import Controlled
 from diacritic.training.policy import code_tables
@@ -24,7 +24,7 @@ SEEN, DID = torch.eye(4), torch.cat([torch.eye(3), torch.zeros(1, 3)])
 def _weights(architecture: Architecture) -> dict[str, Tensor]:
     readout = architecture.readout
     term = Imitation() if readout == "direct" else Controlled(readout)
-    layers = cell.weights(SHAPE, architecture) | term.weights(SHAPE, architecture)
+    layers = sole_carrier.weights(SHAPE, architecture) | term.weights(SHAPE, architecture)
     return lively(layers, [1, 2], torch.float32)
 
 
@@ -67,5 +67,5 @@ def test_every_entry_is_what_the_module_does(change: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("change", [{"path": "bypass"}, {"memory": "gaussian"}, {"memory": "gru"}])
 def test_what_remembers_more_than_a_code_is_no_finite_machine(change: dict[str, object]) -> None:
-    with pytest.raises(ModelError, match=r"^architecture: only what remembers nothing but a code is a finite machine"):
+    with pytest.raises(UserError, match=r"^architecture: only what remembers nothing but a code is a finite machine"):
         code_tables({}, replace(TINY, **change), SEEN, DID)

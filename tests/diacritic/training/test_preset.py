@@ -2,7 +2,7 @@
 
 import pytest
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.preset import preset
 
 
@@ -14,5 +14,5 @@ def test_the_two_presets_differ_in_how_gradients_flow_and_where_training_starts(
 
 
 def test_an_unknown_preset_is_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match=r"^--preset: no preset is called 'carousell'; known: carousel, textbook$"):
+    with pytest.raises(UserError, match=r"^--preset: no preset is called 'carousell'; known: carousel, textbook$"):
         preset("carousell")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from diacritic.carrier.layers import Weight
+from diacritic.memory.layers import Weight
 from diacritic.training.randomness import initial, uniform
 
 SEEDS = torch.tensor([3, 4, 10**9, -2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.recorded import Scale, from_recording
 
 MADE = np.random.default_rng(0)
@@ -43,9 +43,9 @@ def test_symbols_choices_and_labels_come_along():
 def test_what_is_not_finite_and_what_does_not_fit_is_refused():
     broken = SEEN.copy()
     broken[2, 3, 1] = np.nan
-    with pytest.raises(ModelError, match="observations"):
+    with pytest.raises(UserError, match="observations"):
         from_recording(broken, ACTED)
-    with pytest.raises(ModelError, match="steps"):
+    with pytest.raises(UserError, match="steps"):
         from_recording(SEEN, ACTED[:4])
-    with pytest.raises(ModelError, match=r"scale|lack"):
+    with pytest.raises(UserError, match=r"scale|lack"):
         Scale.from_tensors({})

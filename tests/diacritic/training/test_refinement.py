@@ -4,14 +4,14 @@ import pytest
 import torch
 from carrier_twin import lively, symbols, vectors
 
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.shape import Architecture
 from diacritic.training import refinement
+from diacritic.training.codebook_restart import usage
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.refinement import inconsistency, refine
-from diacritic.training.upkeep import usage
 
 
 def _cohort(data: Data, codes: int = 12) -> Cohort:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.module import Carrier
+from diacritic.memory.module import Carrier
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -52,14 +52,14 @@ def test_a_damaged_run_is_refused(cohort: Cohort, tmp_path: Path):
     path = save_runs(cohort, tmp_path, [{}, {}])[0]
     weights = (path / "weights.safetensors").read_bytes()
     (path / "weights.safetensors").write_bytes(weights[:-10])
-    with pytest.raises(ModelError, match="does not match the run's manifest"):
+    with pytest.raises(UserError, match="does not match the run's manifest"):
         load_run(path)
     (path / "weights.safetensors").write_bytes(weights)
     (path / "run.json").write_text(json.dumps(load_run(path)[0])[:40])
-    with pytest.raises(ModelError, match="not JSON"):
+    with pytest.raises(UserError, match="not JSON"):
         load_run(path)
     (path / "run.json").unlink()
-    with pytest.raises(ModelError, match=r"has no run\.json"):
+    with pytest.raises(UserError, match=r"has no run\.json"):
         load_run(path)
 
 
@@ -68,7 +68,7 @@ def test_warm_starts_take_the_weights_and_refuse_other_sizes(cohort: Cohort, tmp
     longer = from_model(build("gap", gap1=1, gap2=4))
     begun = stacked_runs(paths, cohort.plan, longer)
     assert all(torch.equal(begun[name], value) for name, value in cohort.parameters.items())
-    with pytest.raises(ModelError, match="one for each"):
+    with pytest.raises(UserError, match="one for each"):
         stacked_runs(paths[:1], cohort.plan, longer)
-    with pytest.raises(ModelError, match="warm starts keep the sizes"):
+    with pytest.raises(UserError, match="warm starts keep the sizes"):
         stacked_runs(paths, cohort.plan, from_model(build("passive-t-maze", L=2)))

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.carrier import cell
-from diacritic.carrier.cell import propose
-from diacritic.carrier.quantise import look_up, nearest, straight_through
-from diacritic.carrier.shape import Architecture, Shape
+from diacritic.memory import sole_carrier
+from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.sole_carrier import propose
 from diacritic.training.scan import running_sum, scan_codes
 
 
@@ -18,7 +18,7 @@ def _case(
     S: int, T: int, N: int, K: int, seed: int, dtype: torch.dtype = torch.float64
 ) -> tuple[dict[str, Tensor], Tensor]:
     architecture = Architecture(codes=K, code_size=TINY.code_size, width=TINY.width)
-    parameters = lively(cell.weights(Shape(3, 2), architecture), range(seed, seed + S), dtype)
+    parameters = lively(sole_carrier.weights(Shape(3, 2), architecture), range(seed, seed + S), dtype)
     made = torch.Generator().manual_seed(seed)
     return parameters, 2 * torch.randn(S, T, N, TINY.width, generator=made, dtype=dtype)
 

@@ -9,7 +9,7 @@ from certify_twin import History, Twin
 from rollout_twin import names_of
 
 from certify import Model
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
 from diacritic.training.data import Data
 from diacritic.training.symbolic import from_model
@@ -114,6 +114,6 @@ def test_labels_come_from_whole_episodes() -> None:
 
 def test_merged_histories_cannot_be_listed_but_can_be_drawn() -> None:
     model = build("running-parity", horizon=6)
-    with pytest.raises(ModelError, match=r"^model: its histories are merged[^\n]*; draw demonstrations instead$"):
+    with pytest.raises(UserError, match=r"^model: its histories are merged[^\n]*; draw demonstrations instead$"):
         from_model(model)
     assert from_model(model, 200).episodes > 10

@@ -8,9 +8,9 @@ from carrier_twin import LEARNERS, TINY, assert_engine_agrees, lively, symbols
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diacritic.carrier import cell
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from diacritic.memory import sole_carrier
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
 from diacritic.training import reference, tables
 from diacritic.training.data import Data
 from diacritic.training.trace import Trace
@@ -66,7 +66,7 @@ def test_it_is_the_loop_with_either_gradient(
 
 def test_rows_are_shared_and_every_step_finds_its_own() -> None:
     data = symbols(6, 30, observations=2, actions=2)
-    parameters = lively(cell.weights(data.shape, TINY), [1, 2])
+    parameters = lively(sole_carrier.weights(data.shape, TINY), [1, 2])
     weight = data.weight.expand(2, -1)
     trace = _engine(parameters, TINY, data, weight)
     assert trace.code.shape[1] < 180 / 2

@@ -7,7 +7,7 @@ import torch
 from carrier_twin import TINY, gradients, lively, symbols
 from torch import Tensor
 
-from diacritic.carrier import cell
+from diacritic.memory import sole_carrier
 from diacritic.training import reference, tables
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.trace import Rows, Trace, row_weights
@@ -16,7 +16,7 @@ DATA = symbols(5, 7, observations=2, actions=2)
 
 
 def _traces() -> tuple[dict[str, Tensor], list[Trace]]:
-    layers = cell.weights(DATA.shape, TINY) | Imitation().weights(DATA.shape, TINY)
+    layers = sole_carrier.weights(DATA.shape, TINY) | Imitation().weights(DATA.shape, TINY)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2]).items()}
     weight = torch.stack([DATA.weight, DATA.weight.flip(0)])
     table = tables.prepare(DATA)

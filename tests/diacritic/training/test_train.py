@@ -12,9 +12,9 @@ import pytest
 import torch
 from carrier_twin import vectors
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.shape import Architecture
 from diacritic.training.checkpoint import read_tensors
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
@@ -156,18 +156,18 @@ def test_somebody_who_watches_sees_how_many_are_sufficient(monkeypatch: pytest.M
 def test_bad_input_is_refused_in_one_line(tmp_path: Path) -> None:
     broken = vectors(4, 3)
     broken.observation[0, 0] = float("nan")
-    with pytest.raises(ModelError, match=r"^data\.observation: holds a value that is not finite[^\n]*$"):
+    with pytest.raises(UserError, match=r"^data\.observation: holds a value that is not finite[^\n]*$"):
         train(PLAN, broken, folder=tmp_path)
     data = vectors(4, 3)
-    with pytest.raises(ModelError, match=r"^data\.weight: has shape \(2,\), but \(3,\) is needed$"):
+    with pytest.raises(UserError, match=r"^data\.weight: has shape \(2,\), but \(3,\) is needed$"):
         train(PLAN, replace(data, weight=data.weight[:2]), folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
     train(replace(PLAN, steps=2), DATA, folder=tmp_path)
-    with pytest.raises(ModelError, match=r"checkpoint\.safetensors: the checkpoint is of another configuration"):
+    with pytest.raises(UserError, match=r"checkpoint\.safetensors: the checkpoint is of another configuration"):
         train(replace(PLAN, steps=3), DATA, folder=tmp_path)
     whole = (tmp_path / "checkpoint.safetensors").read_bytes()
     (tmp_path / "checkpoint.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ModelError, match=r"checkpoint\.safetensors: not a whole safetensors file[^\n]*$"):
+    with pytest.raises(UserError, match=r"checkpoint\.safetensors: not a whole safetensors file[^\n]*$"):
         train(replace(PLAN, steps=2), DATA, folder=tmp_path)
 
 
@@ -179,7 +179,7 @@ for name in sys.argv[1].split():
     sys.modules[name] = None  # as if it were not installed
 import diacritic.training.checkpoint, diacritic.training.cohort, diacritic.training.evaluate
 from certify.zoo import build
-from diacritic.carrier.shape import Architecture
+from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset

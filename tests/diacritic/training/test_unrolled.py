@@ -8,9 +8,9 @@ from carrier_twin import LEARNERS, TINY, assert_engine_agrees, lively, symbols, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diacritic.carrier import cell
-from diacritic.carrier.layers import Parameters
-from diacritic.carrier.shape import Architecture
+from diacritic.memory import sole_carrier
+from diacritic.memory.layers import Parameters
+from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, unrolled
 from diacritic.training.data import Data
 from diacritic.training.trace import Trace
@@ -51,7 +51,7 @@ def test_it_is_the_loop_with_the_full_gradient(
 
 def test_a_low_precision_leaves_the_recurrence_exact() -> None:
     data = vectors(8, 20).to("cpu", torch.float32)
-    parameters = lively(cell.weights(data.shape, TINY), [1, 2], torch.float32)
+    parameters = lively(sole_carrier.weights(data.shape, TINY), [1, 2], torch.float32)
     weight, inputs = data.weight.expand(2, -1), parallel.tokens(data)
     exact = unrolled.trace(parameters, TINY, data, weight, inputs)
     low = unrolled.trace(parameters, TINY, data, weight, inputs, torch.bfloat16)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.tasks.franka import expert, observation, scene
 from diacritic.tasks.franka.control import Arm
 from diacritic.tasks.franka.objects import AttachedObject, FreeObject, Object
@@ -26,7 +26,7 @@ class FrankaBatch:
 
     def __init__(self, task: Task, envs: int, seed: int = 0, threads: int = 0) -> None:
         if envs < 1:
-            raise ModelError("envs", f"{envs} environments; give at least 1")
+            raise UserError("envs", f"{envs} environments; give at least 1")
         self.task, self.envs = task, envs
         self.arm = Arm(task.physical, task.slots, envs, threads)
         self.object: Object = FreeObject(self.arm) if task.physical else AttachedObject(self.arm)
@@ -36,7 +36,7 @@ class FrankaBatch:
     def reseed(self, seed: int) -> None:
         """Begin the sequence of episodes anew."""
         if operator.index(seed) < 0:
-            raise ModelError("seed", f"{seed} is negative; give 0 or more")
+            raise UserError("seed", f"{seed} is negative; give 0 or more")
         self._seed, self._episode = operator.index(seed), 0
 
     def reset(self, latents: Mapping[str, Any] | None = None) -> np.ndarray:
@@ -67,9 +67,9 @@ class FrankaBatch:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """Execute one macro step; `info` holds t, phase, probe and done, and the outcome when the episode is over."""
         if self.t >= self.task.horizon:
-            raise ModelError("step", "the episodes are over; call reset")
+            raise UserError("step", "the episodes are over; call reset")
         if np.shape(actions) != (self.envs, ACTION_WIDTH) or not np.isfinite(actions).all():
-            raise ModelError("actions", f"expected finite numbers of shape ({self.envs}, {ACTION_WIDTH})")
+            raise UserError("actions", f"expected finite numbers of shape ({self.envs}, {ACTION_WIDTH})")
         if self.t == self.task.reseat_step:
             self.object.reseat()
         moves = np.clip(np.asarray(actions, float), -LARGEST_MOVE, LARGEST_MOVE)
@@ -115,11 +115,11 @@ class FrankaBatch:
         for name, values in latents.items():
             levels = self.task.latents.get(name)
             if levels is None:
-                raise ModelError(f"latents.{name}", f"no such hidden value; there are {', '.join(self.task.latents)}")
+                raise UserError(f"latents.{name}", f"no such hidden value; there are {', '.join(self.task.latents)}")
             array = np.asarray(values)
             if array.dtype.kind not in "iu" or array.ndim > 1 or array.size not in (1, self.envs):
-                raise ModelError(f"latents.{name}", f"expected one integer, or {self.envs} of them")
+                raise UserError(f"latents.{name}", f"expected one integer, or {self.envs} of them")
             if array.min() < 0 or array.max() >= levels:
-                raise ModelError(f"latents.{name}", f"values run from 0 to {levels - 1}")
+                raise UserError(f"latents.{name}", f"values run from 0 to {levels - 1}")
             given[name] = np.broadcast_to(array.astype(np.int64).ravel(), self.envs).copy()
         return given

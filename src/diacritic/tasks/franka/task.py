@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.tasks.franka.timeline import Step
 
 Latents = dict[str, np.ndarray]  # name → one integer per episode
@@ -36,7 +36,7 @@ class Task(ABC):
     def require(self, holds: bool, field: str, reason: str) -> None:
         """Refuse an impossible parameter in one line."""
         if not holds:
-            raise ModelError(f"{self.name}.{field}", reason)
+            raise UserError(f"{self.name}.{field}", reason)
 
     @property
     @abstractmethod

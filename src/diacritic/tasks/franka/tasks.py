@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.tasks.franka.task import DISPLAY_CHANNELS, Latents, Task
 from diacritic.tasks.franka.timeline import Step, annotate, approach, grasp, place, wait, weigh
 
@@ -311,11 +311,11 @@ def make_task(name: str, **parameters: Any) -> Task:
     """A task by its name or the paper's name, with its parameters."""
     kind, preset = TASKS.get(ALIASES.get(name, name), (None, {}))
     if kind is None:
-        raise ModelError("task", f"{name!r} is unknown; there are {', '.join(TASKS)}")
+        raise UserError("task", f"{name!r} is unknown; there are {', '.join(TASKS)}")
     known = set(kind.__dataclass_fields__)
     for field in parameters:
         if field not in known:
-            raise ModelError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(known))}")
+            raise UserError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(known))}")
     return kind(**{**preset, **parameters})
 
 

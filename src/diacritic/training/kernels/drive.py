@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.carrier.layers import Parameters
+from diacritic.memory.layers import Parameters
 from diacritic.training.kernels.encoder import origin
 from diacritic.training.kernels.launch import SIZES, launch, padded, tiles
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from diacritic.carrier.cell import Inputs
-from diacritic.carrier.layers import Parameters, linear
+from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.sole_carrier import Inputs
 from diacritic.training.kernels.ahead import ErrorsAhead
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode

@@ -5,12 +5,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier.layers import Weight
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import Clock
+from certify.errors import UserError
+from diacritic.memory.layers import Weight
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 
@@ -29,7 +29,7 @@ class Term(Protocol):
 def need(value: Tensor | None, name: str, term: str) -> Tensor:
     """An input that a term cannot do without."""
     if value is None:
-        raise ModelError(f"data.{name}", f"the term {term!r} needs it; record or compute it before training")
+        raise UserError(f"data.{name}", f"the term {term!r} needs it; record or compute it before training")
     return value
 
 

@@ -6,12 +6,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.carrier.layers import Weight, reader
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import Clock
+from certify.errors import UserError
+from diacritic.memory.layers import Weight, reader
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 
@@ -36,7 +36,7 @@ class PendingDecisions:
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
         if len(data.decisions) != self.decisions:
-            raise ModelError(
+            raise UserError(
                 "data.decisions", f"{len(data.decisions)} decision steps, but the learner supervises {self.decisions}"
             )
         if self.target == "recorded":  # one step at a time: a CUDA graph takes no list of steps from the CPU

@@ -6,13 +6,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight, reader
-from diacritic.carrier.quantise import look_up
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import STREAMS, Clock
+from diacritic.memory.layers import Weight, reader
+from diacritic.memory.quantise import look_up
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy, later_rows, need
+from diacritic.training.schedule import STREAMS, Clock
 from diacritic.training.trace import Trace
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight, dense, linear, reader
-from diacritic.carrier.quantise import look_up
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import STREAMS, Clock
+from diacritic.memory.layers import Weight, dense, linear, reader
+from diacritic.memory.quantise import look_up
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy, later_rows
+from diacritic.training.schedule import STREAMS, Clock
 from diacritic.training.trace import Trace
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight, reader
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import Clock
+from diacritic.memory.layers import Weight, reader
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 

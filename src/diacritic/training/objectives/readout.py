@@ -6,11 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight, read, reader
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import Clock
+from diacritic.memory.layers import Weight, read, reader
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import need
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 

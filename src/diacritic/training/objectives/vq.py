@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from diacritic.carrier.layers import Weight
-from diacritic.carrier.quantise import look_up
-from diacritic.carrier.shape import Architecture, Shape
-from diacritic.training.clock import Clock
+from diacritic.memory.layers import Weight
+from diacritic.memory.quantise import look_up
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
+from diacritic.training.schedule import Clock
 from diacritic.training.trace import Trace
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certify import ModelError
+from certify import UserError
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.episodes import expert_episodes
 from diacritic.tasks.franka.observation import SLICES
@@ -55,7 +55,7 @@ def test_given_latents_are_used_and_the_rest_is_drawn() -> None:
     ],
 )
 def test_impossible_latents_are_refused(latents: dict, place: str) -> None:
-    with pytest.raises(ModelError) as refused:
+    with pytest.raises(UserError) as refused:
         FrankaBatch(SHORT, 3).reset(latents)
     assert refused.value.place == place
 
@@ -64,16 +64,16 @@ def test_bad_actions_are_refused() -> None:
     core = FrankaBatch(SHORT, 2)
     core.reset()
     for bad in (np.zeros((2, 3)), np.zeros(4), np.full((2, 4), np.nan)):
-        with pytest.raises(ModelError, match="actions"):
+        with pytest.raises(UserError, match="actions"):
             core.step(bad)
 
 
 def test_bad_beginnings_are_refused() -> None:
-    with pytest.raises(ModelError, match="envs"):
+    with pytest.raises(UserError, match="envs"):
         FrankaBatch(SHORT, 0)
-    with pytest.raises(ModelError, match="seed"):
+    with pytest.raises(UserError, match="seed"):
         FrankaBatch(SHORT, 1, seed=-1)
-    with pytest.raises(ModelError, match="reset"):
+    with pytest.raises(UserError, match="reset"):
         FrankaBatch(SHORT, 1).step(np.zeros((1, 4)))
 
 
@@ -84,7 +84,7 @@ def test_steps_end_with_the_horizon() -> None:
         _, info = core.step(core.expert())
         assert info["done"] == (t == SHORT.horizon - 1)
         assert ("success" in info) == info["done"]
-    with pytest.raises(ModelError, match="reset"):
+    with pytest.raises(UserError, match="reset"):
         core.step(np.zeros((1, 4)))
 
 

@@ -7,7 +7,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import diacritic.tasks
-from certify import ModelError
+from certify import UserError
 from diacritic.tasks.franka.env import FrankaEnv, FrankaVectorEnv
 from diacritic.tasks.franka.tasks import TASKS
 
@@ -73,7 +73,7 @@ def test_vector_matches_single_and_never_resets_itself() -> None:
         assert np.array_equal(many[0], one)
     assert done.all()
     assert info["success"].tolist() == [False, False]
-    with pytest.raises(ModelError, match="reset"):
+    with pytest.raises(UserError, match="reset"):
         vector.step(actions)
 
 
@@ -86,7 +86,7 @@ def test_partial_resets_and_lists_of_seeds_are_refused() -> None:
 
 
 def test_unknown_parameter_is_named() -> None:
-    with pytest.raises(ModelError, match=r"two-cues\.gaps"):
+    with pytest.raises(UserError, match=r"two-cues\.gaps"):
         FrankaEnv(gaps=3)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certify import Answer, Model, ModelError, certify
+from certify import Answer, Model, UserError, certify
 from diacritic.tasks.franka.task import Task, draw_latents
 from diacritic.tasks.franka.tasks import ALIASES, TASKS, Weighing, known_name, make_task
 
@@ -125,7 +125,7 @@ def test_weighing_forgets_what_the_next_lift_will_show() -> None:
     ],
 )
 def test_impossible_parameters_are_refused_in_one_line(name: str, parameters: dict[str, Any], place: str) -> None:
-    with pytest.raises(ModelError) as refused:
+    with pytest.raises(UserError) as refused:
         make_task(name, **parameters)
     assert refused.value.place == place
     assert "\n" not in str(refused.value)

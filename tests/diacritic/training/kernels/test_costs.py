@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.carrier.quantise import look_up
+from diacritic.memory.quantise import look_up
 from diacritic.training.kernels.costs import Cost, Quantise
 
 SIZES = [(5, 16, 150), (20, 32, 70), (130, 16, 40), (300, 16, 70)]

@@ -7,8 +7,8 @@ import torch
 from carrier_twin import clock_at, gradients, lively, symbols, vectors
 from torch import Tensor
 
-from diacritic.carrier import cell
-from diacritic.carrier.shape import Architecture
+from diacritic.memory import sole_carrier
+from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, unrolled
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
@@ -35,7 +35,7 @@ def learned(
     """Losses and gradients of a learner, with the kernels in a precision or without; on episodes of each run's own."""
     chosen, data = learner(name), data.to("cpu", torch.float32)
     carrier = replace(chosen.architecture(SMALL), codes=codes)
-    layers = cell.weights(data.shape, carrier)
+    layers = sole_carrier.weights(data.shape, carrier)
     for term in chosen.terms:
         layers |= term.weights(data.shape, carrier)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2], torch.float32).items()}
@@ -167,13 +167,13 @@ def test_a_whole_update_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_does_not_fit_is_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     data = symbols(4, 3).to("cpu", torch.float32)
-    parameters = lively(cell.weights(data.shape, SMALL), [1], torch.float32)
+    parameters = lively(sole_carrier.weights(data.shape, SMALL), [1], torch.float32)
     shown = parallel.tokens(data)
     assert fits(parameters, shown)
     assert not fits(parameters, replace(shown, observation=shown.observation.unsqueeze(0)))
     assert not fits({name: value.double() for name, value in parameters.items()}, shown)
-    assert not fits(lively(cell.weights(data.shape, replace(SMALL, width=24)), [1], torch.float32), shown)
-    assert not fits(lively(cell.weights(data.shape, replace(SMALL, side="symbol")), [1], torch.float32), shown)
+    assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, width=24)), [1], torch.float32), shown)
+    assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, side="symbol")), [1], torch.float32), shown)
     monkeypatch.setattr(parallel, "on_gpu", lambda shown: True)
     code = torch.zeros(1, 4, 3, dtype=torch.long)
     weight = data.weight.expand(1, -1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.carrier.quantise import look_up, lowest_maximum
+from diacritic.memory.quantise import look_up, lowest_maximum
 from diacritic.training.kernels.scan import fits, launch, scan_codes_cuda
 
 Case = tuple[Tensor, Tensor, Tensor, Tensor]

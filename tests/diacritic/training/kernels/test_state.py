@@ -2,7 +2,7 @@
 
 import torch
 
-from diacritic.carrier.quantise import look_up, straight_through
+from diacritic.memory.quantise import look_up, straight_through
 from diacritic.training.kernels.state import State
 from diacritic.training.scan import running_sum
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.objectives.base import discrepancy, need
 
 
@@ -23,6 +23,6 @@ def test_what_is_missing_is_named() -> None:
     value = torch.ones(2)
     assert need(value, "label", "identification") is value
     with pytest.raises(
-        ModelError, match=r"^data\.label: the term 'identification' needs it; record or compute it[^\n]*$"
+        UserError, match=r"^data\.label: the term 'identification' needs it; record or compute it[^\n]*$"
     ):
         need(None, "label", "identification")

@@ -7,9 +7,9 @@ import torch
 from carrier_twin import Scene, error, layer, one_of, scene, symbols, vectors
 from torch import Tensor
 
-from diacritic.training.clock import STREAMS
 from diacritic.training.data import Data
 from diacritic.training.objectives.bfs import FutureSufficiency
+from diacritic.training.schedule import STREAMS
 
 
 def _continuation(at: Scene, s: int, n: int, first: int, code: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from carrier_twin import error, head, one_of, scene, symbols, vectors
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
 from diacritic.training.objectives.decisions import PendingDecisions
@@ -48,10 +48,10 @@ def test_each_decision_is_supervised_until_it_is_reached(data: Data, term: Pendi
 def test_it_must_know_its_decisions() -> None:
     data = replace(vectors(7, 3), decisions=(3,))
     at = scene([PendingDecisions()], data)
-    with pytest.raises(ModelError, match=r"^data\.decisions: 1 decision steps, but the learner supervises 2$"):
+    with pytest.raises(UserError, match=r"^data\.decisions: 1 decision steps, but the learner supervises 2$"):
         PendingDecisions().loss(at.trace, data, at.clock)
     missing = replace(vectors(7, 3), pending=None)
-    with pytest.raises(ModelError, match=r"data\.pending: the term 'pending decisions' needs it"):
+    with pytest.raises(UserError, match=r"data\.pending: the term 'pending decisions' needs it"):
         PendingDecisions().loss(at.trace, missing, at.clock)
 
 

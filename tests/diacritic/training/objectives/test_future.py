@@ -7,10 +7,10 @@ import torch
 from carrier_twin import Scene, clock_at, error, head, one_of, scene, symbols, vectors
 from torch import Tensor
 
-from certify.errors import ModelError
-from diacritic.training.clock import STREAMS
+from certify.errors import UserError
 from diacritic.training.data import Data
 from diacritic.training.objectives.future import FutureBehaviour
+from diacritic.training.schedule import STREAMS
 
 
 def _wanted(data: Data, target: str, s: int, t: int, n: int, j: int) -> Tensor:
@@ -89,5 +89,5 @@ def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
 def test_without_a_forecast_it_says_so() -> None:
     data = replace(vectors(5, 3), forecast=None)
     at = scene([FutureBehaviour()], data)
-    with pytest.raises(ModelError, match=r"data\.forecast: the term 'future behaviour' needs it"):
+    with pytest.raises(UserError, match=r"data\.forecast: the term 'future behaviour' needs it"):
         FutureBehaviour().loss(at.trace, data, at.clock)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from carrier_twin import TINY, gradients, head, one_of, scene, symbols, vectors
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.identification import Identification, JoinHead, TeacherState
 
@@ -76,5 +76,5 @@ def test_what_is_missing_is_named(term: Term, name: str) -> None:
     data = vectors(4, 3)
     at = scene([term], data)
     missing: dict[str, object] = {name: None}
-    with pytest.raises(ModelError, match=rf"^data\.{name}: the term"):
+    with pytest.raises(UserError, match=rf"^data\.{name}: the term"):
         term.loss(at.trace, replace(data, **missing), at.clock)

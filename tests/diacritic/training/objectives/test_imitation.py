@@ -4,7 +4,7 @@ import pytest
 import torch
 from carrier_twin import error, gradients, head, one_of, scene, symbols, vectors
 
-from diacritic.carrier.shape import Architecture, Shape
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.imitation import Imitation
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from carrier_twin import error, head, one_of, scene, symbols, vectors
 
-from diacritic.training.clock import STREAMS
 from diacritic.training.data import Data
 from diacritic.training.objectives.inverse import Inverse
+from diacritic.training.schedule import STREAMS
 
 
 @pytest.mark.parametrize("reach", [1, 2, 8])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from carrier_twin import TINY, Scene, error, gradients, head, one_of, scene, vectors
 
-from certify.errors import ModelError
+from certify.errors import UserError
 from diacritic.training.data import Data
 from diacritic.training.objectives.readout import Controlled
 
@@ -53,5 +53,5 @@ def test_the_controller_does_not_shape_the_memory(choice: Choice) -> None:
 def test_a_hierarchical_policy_needs_symbolic_actions() -> None:
     data = vectors(4, 3)
     term, at = _scene("hierarchical", 1.0, data)
-    with pytest.raises(ModelError, match=r"data\.classes: the term 'hierarchical' needs it"):
+    with pytest.raises(UserError, match=r"data\.classes: the term 'hierarchical' needs it"):
         term.loss(at.trace, replace(data, classes=None), at.clock)

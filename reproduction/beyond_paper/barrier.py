@@ -1,0 +1,59 @@
+"""The barrier of distance, explained by measurement.
+
+`python -m reproduction.beyond_paper.barrier NAME [--device cuda] [--out results] [--steps N] [--only TEXT]` makes one
+measurement and adds its rows to past-barrier-NAME.jsonl, cohort by cohort; `barrier_draw` draws them.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from certify.progress import working
+from diacritic.studies.ledger import Row, merge_ledger
+from reproduction.beyond_paper import barrier_error, barrier_runs, barrier_usage
+
+Measurement = Callable[[str, int | None, str], Iterator[list[Row]]]
+"""Rows of one cohort after another, on a device, with so many updates, of the cells whose names hold a text."""
+MEASUREMENTS: dict[str, Measurement] = {
+    "error-norm": barrier_error.measure,
+    "code-usage": barrier_usage.measure,
+    "basin": barrier_runs.basin,
+    "left-out": barrier_runs.left_out,
+    "misleading": barrier_runs.misleading,
+    "first-sufficient": barrier_runs.first_sufficient,
+}
+
+
+def line(rows: list[Row]) -> str:
+    """One cohort in words."""
+    passed, one = sum(row["sufficient"] for row in rows), rows[0]
+    return f"{one['cell']}, {one['preset']}: {passed}/{len(rows)} sufficient after {one['steps']} updates"
+
+
+def run(name: str, out: Path, device: str = "cpu", steps: int | None = None, only: str = "") -> None:
+    """One measurement; what an earlier call left of other cells stays."""
+    rows = MEASUREMENTS[name](device, steps, only)
+    while True:
+        with working(f"training, {name}"):
+            found = next(rows, None)
+        if found is None:
+            break
+        merge_ledger(out / f"past-barrier-{name}.jsonl", found)
+        print(line(found), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=MEASUREMENTS)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--steps", type=int, help="updates, where the usual number is not wanted")
+    parser.add_argument("--only", default="", help="cells whose name and preset hold this text")
+    given = parser.parse_args()
+    if given.steps is not None and given.steps < 1:
+        parser.error(f"argument --steps: {given.steps} is no number of updates; give 1 or more")
+    run(given.name, given.out, given.device, given.steps, given.only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The certified learner over the horizon: memory chain of two bits at delays 10 to 10,000, and tasks of the zoo.
+
+`python -m reproduction.beyond_paper.certified --out results [--only TEXT]` adds to past-certified.jsonl: sufficiency,
+rates, the codes used beside the certified fewest, and the seconds of labelling and of teaching.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from certify import Model
+from diacritic.studies.ledger import Row, merge_ledger
+from diacritic.studies.tasks import task
+from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
+from diacritic.training.cohort import Plan, Run
+from diacritic.training.fit_transition import Effort
+from diacritic.training.preset import preset
+from diacritic.training.symbolic import from_model
+from reproduction.beyond_paper.benchmark_tasks import Place, facts, judged, zoo_place
+
+STUDY, SEEDS = "past-certified", 8
+DELAYS = (10, 30, 100, 300, 1000, 3000, 10_000)
+
+
+def long_chain(delay: int) -> Model:
+    """Memory chain of two bits by its arrays; the zoo lists every prefix of an episode, too much for long ones."""
+    context, query = np.divmod(np.arange(8), 2)
+    shown = np.full((8, delay + 1), 4)
+    shown[:, :2] = context[:, None]
+    shown[:, -1] = 5 + query
+    done = np.zeros_like(shown)
+    done[:, -1] = np.where(query == 0, context // 2, context % 2)
+    names = [*(f"context {k:02b}" for k in range(4)), "dark", "query 0", "query 1"]
+    name = f"memory-chain bits=2 delay={delay}"
+    return Model.from_arrays(shown, done, observation_names=names, action_names=["0", "1"], name=name)
+
+
+def chain_place(delay: int) -> Place:
+    middle = (delay + 3) // 2
+    windows = {"mid-delay": range(middle, middle + 1), "query": range(delay + 1, delay + 2)}
+    return Place(f"memory-chain bits=2 delay={delay}", long_chain(delay), windows)
+
+
+PLACES: dict[str, Callable[[], Place]] = {
+    **{f"memory-chain bits=2 delay={delay}": lambda delay=delay: chain_place(delay) for delay in DELAYS},
+    "gap gap2=15": lambda: zoo_place(task("gap", gap2=15)),
+    "cue-corridor R=4 L=80": lambda: zoo_place(task("cue-corridor", R=4, L=80)),
+    "signpost-corridor M=16": lambda: zoo_place(task("signpost-corridor", M=16, hall1=3, hall2=6)),
+    "passive-t-maze L=100": lambda: zoo_place(task("passive-t-maze", L=100)),
+}
+
+
+def run_place(place: Place, seeds: int = SEEDS) -> list[Row]:
+    """Label, teach and judge."""
+    effort = Effort()
+    runs = tuple(Run(seed, place.beta) for seed in range(seeds))
+    plan = Plan(CERTIFIED, preset("carousel"), runs, effort.steps)
+    requirement, data = place.requirement, from_model(place.model)
+    begun = time.perf_counter()
+    labels = certified_labels(place.model, requirement)
+    labelled = time.perf_counter()
+    cohort, taught = train_certified(plan, data, labels, effort=effort)
+    ended = time.perf_counter()
+    rows = facts(STUDY, place, plan, cohort, ended - begun)
+    for row, verdict in zip(rows, judged(place, cohort), strict=True):
+        row |= verdict | {"steps": taught.steps, "codes_used": labels.machine.codes, "horizon": place.model.horizon}
+        row["label_seconds"], row["teach_seconds"] = round(labelled - begun, 3), round(ended - labelled, 3)
+    return rows
+
+
+def line(rows: list[Row]) -> str:
+    """One cell in words."""
+    passed, surplus = sum(row["sufficient"] for row in rows), max(row["largest_surplus"] for row in rows)
+    one = rows[0]
+    return (
+        f"{one['task']}: {passed}/{len(rows)} sufficient, surplus {surplus:.3f} bit, {one['codes_used']} codes, "
+        f"{one['label_seconds']:.2f} s to label, {one['teach_seconds']:.2f} s to teach {len(rows)} runs"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", default="", help="cells whose name holds this text")
+    given = parser.parse_args()
+    for name, make in PLACES.items():
+        if given.only in name:
+            rows = run_place(make())
+            merge_ledger(given.out / f"{STUDY}.jsonl", rows)
+            print(line(rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()

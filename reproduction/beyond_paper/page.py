@@ -1,0 +1,121 @@
+"""The tables and the picture of docs/past.md: `python -m reproduction.beyond_paper.page results docs/past.md`."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+
+from diacritic.demos.storage import write_text
+from diacritic.studies.cell import Cell
+from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.results import Results
+from reproduction.beyond_paper.barrier_draw import drawn, first_height, first_passed
+from reproduction.beyond_paper.barrier_page import between, counted, table
+from reproduction.beyond_paper.cells import CELLS, FORGETTING
+from reproduction.beyond_paper.cells import kind as known_before
+from reproduction.beyond_paper.reach import first_rows, reach, summary, surplus
+
+KINDS = ("development", "held-out", "afterwards", "far")
+
+
+def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each task, in the order of the ledger; horizons that are numbers come in their order."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: [int(part) if part.isdigit() else part for part in _parts(row["task"])]):
+        groups.setdefault(row["task"], []).append(row)
+    return groups
+
+
+def _parts(text: str) -> list[str]:
+    return re.split(r"(\d+)", text)
+
+
+def forgetting(rows: Sequence[Row]) -> str:
+    """One line a cell: sufficient seeds, and the largest surplus of a sufficient seed at any step, before and after."""
+    lines = [
+        "| cell | kind | sufficient before | after | largest surplus before (bit) | after |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    kinds = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
+    for kind, name, cell in ((kind, name, cell) for kind, found in kinds for name, cell in by_task(found).items()):
+        good = [row for row in cell if row["sufficient"]]
+        was = sum(row["before"]["sufficient"] for row in cell)
+        old, new = (_most([row["largest_surplus"] for row in side]) for side in ([r["before"] for r in good], good))
+        lines.append(f"| {name} | {kind} | {was}/{len(cell)} | {len(good)}/{len(cell)} | {old} | {new} |")
+    return "\n".join(lines)
+
+
+def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
+    """One line a recorded cell: plain runs beside those of the same seeds that have forgotten."""
+    lines = []
+    for cell in (cell for cell in cells if cell.learner == FORGETTING):
+        sides = [results.runs(replace(cell, learner="plain")), results.runs(cell)]
+        told = [[counted(rows) if rows else "not run" for rows in sides]]
+        told.append([_worst(rows) for rows in sides])
+        told.append([f"{mean(row['success'] for row in rows):.2f}" if rows else "—" for rows in sides])
+        lines.append([cell.name, known_before(cell.task), *(text for pair in told for text in pair)])
+    head = ("cell", "kind", "sufficient before", "after", "largest surplus before (bit)", "after")
+    return table((*head, "success before", "after"), lines)
+
+
+def _worst(rows: Sequence[Row]) -> str:
+    """The largest surplus of a sufficient run in any window; `–` where it is not defined in one."""
+    bits = surplus(rows).values()
+    return "–" if None in bits else _most([one for one in bits if one is not None])
+
+
+def certified(rows: Sequence[Row]) -> str:
+    """One line a cell: sufficient seeds, surplus, codes, updates and seconds."""
+    lines = [
+        "| cell | steps T | sufficient | largest surplus (bit) | codes | updates | seconds to label | to teach |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, cell in by_task(rows).items():
+        one, passed = cell[0], sum(row["sufficient"] for row in cell)
+        seconds = f"{one['label_seconds']:.2f} | {one['teach_seconds']:.1f}"
+        surplus = _most([row["largest_surplus"] for row in cell])
+        counts = f"{passed}/{len(cell)} | {surplus} | {one['codes_used']} | {one['steps']}"
+        lines.append(f"| {name} | {one['horizon']} | {counts} | {seconds} |")
+    return "\n".join(lines)
+
+
+def _most(values: Sequence[float]) -> str:
+    return f"{max(values):.3f}" if values else "—"
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetting, "past-certified": certified}
+REACH, FIRST, FORGOTTEN = "past-cells", "past-first", "past-forgotten"
+PICTURE = Path("images") / "past" / "first.svg"
+TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
+"""Forgetting comes after the last update, so that the picture has nothing to tell of it."""
+
+
+def filled(text: str, results: Path) -> str:
+    """The page with the tables of the ledgers between its marks."""
+    for study, made in TABLES.items():
+        text = between(text, study, made(read_ledger(results / f"{study}.jsonl")))
+    known = Results.read(results)
+    shown = (
+        f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
+        if first_rows(known, TRAINED)
+        else "*Not run yet.*"
+    )
+    parts = {REACH: f"{summary(known)}\n\n{reach(known)}", FIRST: shown, FORGOTTEN: forgotten(known)}
+    for name, part in parts.items():
+        text = between(text, name, part)
+    return text
+
+
+def main(results: Path, page: Path) -> None:
+    """Fill in the page and, once there is something to see, draw its picture."""
+    write_text(page, filled(page.read_text(encoding="utf-8"), results))
+    rows = first_rows(Results.read(results), TRAINED)
+    if rows:
+        (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+        write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_passed(figure, rows), first_height(rows)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

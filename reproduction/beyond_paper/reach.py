@@ -1,0 +1,136 @@
+"""How far each learner goes: one line a cell past the paper, and the updates until its seeds first passed."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from statistics import mean, median
+
+from diacritic.studies.cell import Cell
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results
+from reproduction.beyond_paper.barrier_cells import LEARNER as FOLLOWED
+from reproduction.beyond_paper.barrier_page import counted, table
+from reproduction.beyond_paper.cells import CELLS, FORGETTING, kind
+
+GOAL, MOST_SURPLUS = 7, 0.05  # sufficient seeds of eight, and bits in every window
+Timed = tuple[str, str, float]
+"""A device, the version of the sources, and seconds."""
+HEAD = (
+    "cell",
+    "kind",
+    "learner",
+    "sufficient",
+    "paper",
+    "largest surplus (bit)",
+    "success",
+    "updates to the first",
+    "seconds a run",
+)
+
+
+@lru_cache(maxsize=1)
+def _papers() -> dict[str, list[int]]:
+    """The paper's counts by what decides the outcome of a run; the study of the table that comes first tells it."""
+    from reproduction.catalogue import CELLS as declared  # which lists the study of these cells too
+
+    counts: dict[str, list[int]] = {}
+    for cell in declared:
+        if cell.paper_count:
+            counts.setdefault(cell.digest, cell.paper_count)
+    return counts
+
+
+def surplus(rows: Sequence[Row]) -> dict[str, float | None]:
+    """H(C_t|Γ_t, O_t) by window: the mean over its steps, the largest of any sufficient run."""
+    good = [row["surplus"] for row in rows if row["sufficient"]]
+    found = {window: [one[window] for one in good] for window in (good[0] if good else ())}
+    return {window: None if None in bits else max(bits) for window, bits in found.items()}
+
+
+def first_rows(results: Results, cells: Sequence[Cell] = CELLS) -> list[Row]:
+    """Runs with the update at which they first passed; of symbolic cells those that were followed on the way."""
+    found = []
+    followed = results.files.get("past-barrier-first-sufficient", ())
+    for cell in cells:
+        name = {"cell": cell.name, "preset": f"{cell.learner}, {cell.preset}"}
+        for row in results.runs(cell):
+            if "first_sufficient_step" in row:
+                told = {"first_sufficient": row["first_sufficient_step"], "updates": cell.steps}
+                found.append({**name, **told, "seconds": row["seconds"], "device": row["device"]})
+        for row in followed if cell.learner == "plain" and not cell.task.recorded else ():
+            if (row["cell"], row["preset"], row["learner"]) == (cell.name, cell.preset, FOLLOWED):
+                kept = ("first_sufficient", "updates", "seconds", "device")
+                found.append({**name, **{key: row[key] for key in kept}})
+    return found
+
+
+def reach(results: Results, cells: Sequence[Cell] = CELLS) -> str:
+    """A line a cell; what has not run says so."""
+    first: dict[tuple[str, str], list[int]] = {}
+    for row in first_rows(results, cells):
+        if row["first_sufficient"] is not None:
+            first.setdefault((row["cell"], row["preset"]), []).append(row["first_sufficient"])
+    shared = _shared(results)
+    lines = []
+    for cell in cells:
+        learner, rows = f"{cell.learner}, {cell.preset}", results.runs(cell)
+        updates, paper = first.get((cell.name, learner)), _papers().get(cell.digest)
+        told = [cell.name, kind(cell.task), learner, _count(cell, rows), "{}/{}".format(*paper) if paper else "—"]
+        told += [_surplus(rows), _success(rows), f"{median(updates):.0f}" if updates else "—", _seconds(rows, shared)]
+        lines.append(told)
+    return table(HEAD, lines)
+
+
+def _count(cell: Cell, rows: Sequence[Row]) -> str:
+    if not rows:
+        return "not run"
+    return counted(rows) + ("" if len(rows) == cell.seeds else f" of {cell.seeds} seeds so far")
+
+
+def _surplus(rows: Sequence[Row]) -> str:
+    return ", ".join(f"{name} {'–' if most is None else f'{most:.2f}'}" for name, most in surplus(rows).items()) or "—"
+
+
+def _success(rows: Sequence[Row]) -> str:
+    played = [row["success"] for row in rows if row["success"] is not None]
+    return f"{mean(played):.2f}" if played else "—"
+
+
+def _seconds(rows: Sequence[Row], shared: set[Timed]) -> str:
+    if not rows:
+        return "—"
+    devices, mark = " and ".join(sorted({row["device"] for row in rows})), any(_timed(row) in shared for row in rows)
+    return f"{mean(row['seconds'] for row in rows):.1f}{'†' if mark else ''} ({devices})"
+
+
+def _timed(row: Row) -> Timed:
+    return row["device"], row["code_version"], row["seconds"]
+
+
+def _shared(results: Results) -> set[Timed]:
+    """Times that several cells have to the last digit: those of a group, divided evenly."""
+    cells: dict[Timed, set[tuple[str, str, str]]] = {}
+    for row in (row for rows in results.files.values() for row in rows if "seconds" in row and "cell" in row):
+        cells.setdefault(_timed(row), set()).add((row["cell"], row["learner"], row["preset"]))
+    return {timed for timed, names in cells.items() if len(names) > 1}
+
+
+def summary(results: Results, cells: Sequence[Cell] = CELLS) -> str:
+    """How many cells with the frozen preset reach the goal, by plain imitation and once it has forgotten."""
+    told = {"plain": "Plain imitation with the preset `carousel`", FORGETTING: "Plain imitation that then forgets"}
+    return " ".join(
+        _goal(results, [c for c in cells if (c.learner, c.preset) == (learner, "carousel")], who)
+        for learner, who in told.items()
+    )
+
+
+def _goal(results: Results, cells: Sequence[Cell], who: str) -> str:
+    whole = [rows for rows in map(results.complete, cells) if rows]
+    passed = [rows for rows in whole if sum(row["sufficient"] for row in rows) >= GOAL]
+    exact = [
+        rows for rows in passed if all(bits is not None and bits <= MOST_SURPLUS for bits in surplus(rows).values())
+    ]
+    return (
+        f"{who}: {len(whole)} of {len(cells)} cells have run with all seeds. "
+        f"At least {GOAL} of 8 seeds are sufficient in {len(passed)} of these, and in {len(exact)} every window is "
+        f"within {MOST_SURPLUS} bit besides."
+    )

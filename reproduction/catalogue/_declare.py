@@ -1,0 +1,81 @@
+"""Words in which the catalogue declares its cells; every count comes from the reference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Derived, Results, gathered
+from diacritic.studies.tasks import Task, task
+from reproduction.reference import Block, count, figure, row
+from reproduction.verdicts import Count, Range, Value
+
+PRESETS = ("carousel", "textbook")
+RECORDED = "event-agnostic-recorded"
+LONG = 40  # beyond so many steps only the plain learner is trained with the full gradient, which is slow there
+ERROR_TOLERANCE = 0.005  # of a squared error of standardised actions
+GAPS = {"gap1": "first_gap_bits", "gap2": "second_gap_bits"}
+"""Our windows of the robot tasks, and what the reference calls their rates."""
+SETTINGS = {
+    "gap 6": task("two-cues", gap=6),
+    "gap 10": task("two-cues", gap=10),
+    "gap 20": task("two-cues", gap=20),
+    "M=16": task("full-reveal", modes=16),
+    "M=32": task("full-reveal", modes=32),
+}
+
+
+def reported(block: str, line: Block, rates: Mapping[str, str] | None = None, key: str = "sufficient") -> Paper:
+    """What a row says of a cell; `rates`: our window and the row's key."""
+    success = line.get("closed_loop")
+    bits = [(window, line.get(name)) for window, name in (rates or {}).items()]
+    return Paper(
+        block,
+        count(line, key),
+        success if isinstance(success, float) else None,
+        tuple((window, float(value)) for window, value in bits if isinstance(value, int | float)),
+    )
+
+
+def found(block: str, rates: Mapping[str, str] | None = None, rows: str = "rows", **match: Any) -> Paper:
+    """What the matching row of a section says of a cell."""
+    return reported(block, row(block, rows, **match), rates)
+
+
+def counted(block: str, passed: int | None, of: int = 8) -> Paper | None:
+    """A bare count."""
+    return None if passed is None else Paper(block, (passed, of))
+
+
+def franka(study: str, place: Task, learner: str, paper: Paper | None = None, **changes: Any) -> Cell:
+    """A cell of a robot task in the frozen settings: N = 448, β = 0.001, ten thousand steps, K = 16, its own gate."""
+    frozen = {"preset": "carousel", "gate": "task", "beta": 1e-3, "steps": 10_000, "demonstrations": 448}
+    return Cell(study, place, learner, paper=paper, **{**frozen, **changes})
+
+
+def count_of(block: str, key: str, passed: str = "sufficient") -> Count:
+    """A table { sufficient, of } of a section."""
+    table = figure(block, key)
+    return Count(table[passed], table["of"])
+
+
+def range_of(block: str, key: str) -> Range:
+    """A number, or a pair that is a range."""
+    known = figure(block, key)
+    return Range(*map(float, known)) if isinstance(known, list) else Range(float(known), float(known))
+
+
+def imitation_error(phase: str = "all") -> Callable[[Row], float | None]:
+    """The squared error of a row's standardised actions on held-out episodes, in a phase or over all steps."""
+    return lambda row: row.get("imitation_error", {}).get(phase)
+
+
+def mean_of(cells: Sequence[Cell], told: Callable[[Row], float | None]) -> Derived:
+    """The mean of what rows tell, over those that tell it; nothing while a run is missing."""
+
+    def derive(results: Results) -> Value | None:
+        known = [number for run in gathered(results, cells) if (number := told(run)) is not None]
+        return Range(mean(known), mean(known)) if known else None
+
+    return derive

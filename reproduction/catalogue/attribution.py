@@ -1,0 +1,52 @@
+"""Is it the code that remembers? A bypass that keeps a continuous path, a code without carry, memory in the body."""
+
+from diacritic.studies.cell import Study
+from diacritic.studies.results import Results, rate_range
+from reproduction.catalogue import lower_boundary, signpost_corridor
+from reproduction.catalogue._declare import range_of
+from reproduction.figure import Figure
+from reproduction.reference import figure
+from reproduction.verdicts import Count, Value
+
+_BLOCK = "attribution"
+_CORRIDOR = [cell for cell in signpost_corridor.CELLS if cell.learner == "bypass"]
+_CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"]
+
+
+def _agreeing(results: Results) -> Value | None:
+    """Over every run in our ledgers that was played where both can be told."""
+    both = [known for known in results.declared() if known.get("own_sufficient") is not None]
+    return Count(sum(known["own_sufficient"] == known["sufficient"] for known in both), len(both)) if both else None
+
+
+STUDY = Study(
+    _BLOCK,
+    "Attribution to the code",
+    "A readout code beside a continuous path shows fewer bits than the task needs: its rate is none.",
+    inventory=(146,),
+    blocks=(_BLOCK,),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "bypass, corridor: bits that its readout code shows in hall 1, where two are needed",
+        _BLOCK,
+        range_of(_BLOCK, "gru_bypass_readout_bits.corridor"),
+        derived=rate_range(_CORRIDOR, "hall 1", over_all=True),
+        within=0.3,
+    ),
+    Figure(
+        "bypass, two cues: bits that its readout code shows in the first gap, where two are needed",
+        _BLOCK,
+        range_of(_BLOCK, "gru_bypass_readout_bits.aprime"),
+        derived=rate_range(_CUES, "gap1", over_all=True),
+        within=0.3,
+    ),
+    Figure(
+        "expert's and own occupancy: verdicts that agree",
+        _BLOCK,
+        Count(figure(_BLOCK, "expert_vs_policy_occupancy.agree"), figure(_BLOCK, "expert_vs_policy_occupancy.of")),
+        derived=_agreeing,
+        better="higher",
+    ),
+)

@@ -1,0 +1,190 @@
+"""The memory chain and the passive T-maze: β = 0.001, five thousand steps, 512 drawn demonstrations."""
+
+from collections.abc import Iterator
+from functools import partial
+from statistics import mean
+from typing import Any
+
+from certify import Answer, certify
+from certify.zoo import build
+from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.results import Results, gathered, tally
+from diacritic.studies.tasks import Task, task
+from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, counted
+from reproduction.figure import Figure
+from reproduction.paper_certificates import CHAINS, MAZES
+from reproduction.reference import block, figure, row
+from reproduction.verdicts import RATE_TOLERANCE, Count, Range, Value, value
+
+NAME, SOLVED = "community", figure("table.exttmaze", "success_min")
+_CHAIN = block("certify.memory_chain")
+_CERTIFIED = {"plain": "plain", RECORDED: "event_agnostic"}
+_OTHERS = {
+    "plain+bfs": ("plain+BFS", "carousel"),
+    "scaffold": ("scaffold", "textbook"),
+    "gru-128": ("gru 128-d", "textbook"),
+    "gru-8": ("gru 8-d", "textbook"),
+    "gru-4": ("gru 4-d", "textbook"),
+}
+
+
+def _certified(learner: str, kind: str, **match: Any) -> Paper:
+    line = row("table.cert", task=kind, **match)
+    rate = (("mid-delay", line["learned_bits"]),) if learner == RECORDED and "learned_bits" in line else ()
+    return Paper("table.cert", (line[_CERTIFIED[learner]], figure("table.cert", "of")), rate=rate)
+
+
+def _solved(said: str, length: int) -> Paper | None:
+    lines = [line for line in block("table.exttmaze")["rows"] if (line["learner"], line["L"]) == (said, length)]
+    return counted("table.exttmaze", lines[0]["solved"], figure("table.exttmaze", "of")) if lines else None
+
+
+def _cell(place: Task, learner: str, preset: str, paper: Paper | None) -> Cell:
+    return Cell(NAME, place, learner, preset, "external", 1e-3, 5000, paper, 512)
+
+
+def _cells() -> Iterator[Cell]:
+    for preset in PRESETS:
+        for learner in _CERTIFIED:
+            for bits, delay in CHAINS:
+                if preset == "carousel" or learner == "plain" or delay <= LONG:
+                    paper = _certified(learner, "MemoryChain", bits=bits, delay=delay)
+                    yield _cell(task("memory-chain", bits=bits, delay=delay), learner, preset, paper)
+            for length in MAZES:
+                if preset == "carousel" or learner == "plain" or length <= LONG:
+                    listed = length <= 50  # the greatest length is in the other table alone
+                    said = "plain" if learner == "plain" else "event-agnostic"
+                    paper = _certified(learner, "PassiveTMaze", delay=length) if listed else _solved(said, length)
+                    yield _cell(task("passive-t-maze", L=length), learner, preset, paper)
+    for learner, (said, preset) in _OTHERS.items():
+        for length in MAZES:
+            if preset == "carousel" or length <= LONG:
+                yield _cell(task("passive-t-maze", L=length), learner, preset, _solved(said, length))
+
+
+CELLS = tuple(_cells())
+_SHOWN = [cell for cell in CELLS if cell.preset == "carousel" and cell.learner in _CERTIFIED]
+
+
+def _query(bits: int, results: Results) -> Value | None:
+    """Mean rate at the query over the sufficient runs of a chain of so many bits."""
+    cells = [cell for cell in _SHOWN if dict(cell.task.parameters).get("bits") == bits]
+    rates = [line["rate"]["query"] for line in gathered(results, cells) if line["sufficient"]]
+    return Range(mean(rates), mean(rates)) if rates else None
+
+
+def worst(results: Results) -> Value | None:
+    """Largest departure of a sufficient run's rate from the requirement at mid-delay."""
+    rows = [line for line in gathered(results, _SHOWN) if line["sufficient"]]
+    gaps = [abs(line["rate"]["mid-delay"] - line["requirement"]["mid-delay"]) for line in rows]
+    return Range(max(gaps), max(gaps)) if gaps else None
+
+
+def _answers() -> list[tuple[int, Answer]]:
+    """Every certified instance, with the bits that are needed while the cue is hidden."""
+    chains = [(bits, certify(build("memory-chain", bits=bits, delay=delay))) for bits, delay in CHAINS]
+    return chains + [(1, certify(build("passive-t-maze", L=length))) for length in MAZES]
+
+
+def _mid(answer: Answer) -> float:
+    return answer.steps[len(answer.steps) // 2].upper
+
+
+def _certifications() -> Value:
+    """Instances that need so many bits at mid-delay, and where (A2), (A4) and transitivity hold."""
+    right = [
+        all(step.a2 and step.a4 and step.transitive for step in answer.steps) and abs(_mid(answer) - bits) < 1e-9
+        for bits, answer in _answers()
+    ]
+    return Count(sum(right), len(right))
+
+
+def _chain_bits() -> Value:
+    """H(Γ_t|O_t) at mid-delay of the chains of one, two and three bits, at their longest delay, then at the query."""
+    longest = [certify(build("memory-chain", bits=bits, delay=CHAINS[-1][1])) for bits in (1, 2, 3)]
+    return value([*map(_mid, longest), longest[-1].steps[-1].upper])
+
+
+def _maze_bits() -> Value:
+    return value([_mid(answer) for _, answer in _answers()[len(CHAINS) : -1]])
+
+
+def _maze(learner: str, length: int) -> list[Cell]:
+    return [cell for cell in _SHOWN if (cell.task, cell.learner) == (task("passive-t-maze", L=length), learner)]
+
+
+STUDY = Study(
+    NAME,
+    "Memory chain and passive T-maze",
+    "Two community benchmarks: the memory chain and the passive T-maze, 512 drawn demonstrations (the paper's second "
+    "table of the maze draws 256). Success is exact, in the zoo's stand-ins; runs of the same cells were played "
+    "[in the unmodified environments](../live.md).",
+    inventory=(144,),
+    blocks=(
+        "table.cert",
+        "table.cert_query",
+        "table.exttmaze",
+        "certify.memory_chain",
+        "certify.passive_tmaze",
+        "certify.command",
+    ),
+    cells=CELLS,
+    order=3,
+)
+FIGURES = (
+    Figure(
+        "certifications that hold",
+        "certify.command",
+        Count(figure("certify.command", "certifications"), figure("certify.command", "certifications")),
+        measured=_certifications,
+        better="higher",
+    ),
+    Figure(
+        "memory chain: bits at mid-delay for 1, 2 and 3 bits, and at the query",
+        "certify.memory_chain",
+        value(
+            [
+                *figure("certify.memory_chain", "requirement_delay_bits"),
+                figure("certify.memory_chain", "requirement_query_bits"),
+            ]
+        ),
+        measured=_chain_bits,
+        within=1e-9,
+    ),
+    Figure(
+        "passive T-maze: bits in the corridor at three lengths",
+        "certify.passive_tmaze",
+        value([figure("certify.passive_tmaze", "requirement_corridor_bits")] * (len(MAZES) - 1)),
+        measured=_maze_bits,
+        within=1e-9,
+    ),
+    Figure(
+        "largest departure from the requirement at mid-delay, bits",
+        "table.cert",
+        value(figure("table.cert", "max_mid_delay_deviation_bits")),
+        derived=worst,
+        within=0.005,
+    ),
+    *(
+        Figure(
+            f"mean bits at the query, {line['bits']}-bit chain",
+            "table.cert_query",
+            value(line["mean_bits"]),
+            derived=partial(_query, line["bits"]),
+            within=RATE_TOLERANCE,
+            better="lower",
+        )
+        for line in figure("table.cert_query", "rows")
+    ),
+    *(
+        Figure(
+            f"passive T-maze L={length}: {learner} runs that solve it",
+            "table.exttmaze",
+            Count(row("table.exttmaze", learner=said, L=length)["solved"], figure("table.exttmaze", "of")),
+            derived=tally(_maze(learner, length), lambda line: line["success"] >= SOLVED),
+            better="higher",
+        )
+        for learner, said in (("plain", "plain"), (RECORDED, "event-agnostic"))
+        for length in (10, 20, 50)
+    ),
+)

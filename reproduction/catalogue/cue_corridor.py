@@ -1,0 +1,60 @@
+"""The cue–corridor T-maze: β = 0.01, six thousand steps."""
+
+from collections.abc import Iterator
+
+from certify import certify
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.tasks import model_of, task
+from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, found
+from reproduction.figure import Figure
+from reproduction.reference import figure
+from reproduction.verdicts import Profile, Value, value
+
+NAME, LENGTHS = "cue-corridor", (5, 10, 20, 40, 80)
+_ROWS: tuple[tuple[int, str, str | None, tuple[str, ...]], ...] = (
+    (2, "plain", "plain", PRESETS),
+    (2, "plain+bfs", "plain+BFS", ("carousel",)),
+    (2, "scaffold+bfs", "scaffold_RF", ("textbook",)),
+    (2, RECORDED, None, PRESETS),
+    (4, "plain", "plain", PRESETS),
+    (4, RECORDED, None, PRESETS),
+)
+
+
+def _cells() -> Iterator[Cell]:
+    for cues, learner, said, presets in _ROWS:
+        for preset in presets:
+            for length in LENGTHS:
+                if preset == "textbook" and learner != "plain" and length > LONG:
+                    continue
+                known = {"cue_bits": cues.bit_length() - 1, "learner": said, "L": length}
+                paper = found("table.tmaze", {"corridor": "rate_bits"}, **known) if said else None
+                place = task("cue-corridor", R=cues, L=length)
+                yield Cell(NAME, place, learner, preset, "t-maze", 0.01, 6000, paper)
+
+
+def _corridor_bits() -> Value:
+    """H(Γ_t|O_t) in the middle of the longest corridor, for two and for four cues."""
+    length = figure("certify.cue_tmaze", "L_max")
+    answers = [certify(model_of(task("cue-corridor", R=cues, L=length))) for cues in (2, 4)]
+    return Profile(tuple(answer.steps[length // 2].upper for answer in answers))
+
+
+STUDY = Study(
+    NAME,
+    "Cue corridor",
+    "The cue–corridor T-maze: a cue of one or two bits, L equal cells, a junction.",
+    inventory=(142,),
+    blocks=("table.tmaze", "certify.cue_tmaze"),
+    cells=tuple(_cells()),
+    order=3,
+)
+FIGURES = (
+    Figure(
+        "requirement in the corridor at the greatest length, one and two bits",
+        "certify.cue_tmaze",
+        value((1.0, 2.0)),  # log₂ R
+        measured=_corridor_bits,
+        within=1e-9,
+    ),
+)

@@ -1,0 +1,40 @@
+"""Identification beside the policy: in the policy's own code, or in a second carrier that the policy never reads."""
+
+from collections.abc import Iterator
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import franka, reported
+from reproduction.figure import Figure
+from reproduction.reference import block
+
+NAME, _BLOCK = "dual", "table.dual"
+_RATE = {"gap2": "code_bits"}  # transport
+_CONFIGURATIONS = {
+    "DIACRITIC": "plain",
+    "shared weight 1": "sysid",
+    "shared weight 0.1": "sysid-light",
+    "dual carrier": "dual",
+    "dual stop-gradient": "dual-detached",
+}
+_USUAL = 256  # codes of a second carrier; learners with another number are named after it
+
+
+def _cells() -> Iterator[Cell]:
+    for known in block(_BLOCK)["rows"]:
+        learner, second = _CONFIGURATIONS[known["configuration"]], known.get("K_id", _USUAL)
+        learner += "" if second == _USUAL else f"-{second}"
+        place, paper = task("hidden-mass", modes=known["M"]), reported(_BLOCK, known, _RATE)
+        yield franka(NAME, place, learner, paper, codes=known["K"], demonstrations=known["N"])
+
+
+STUDY = Study(
+    NAME,
+    "Identification in a second carrier",
+    "Naming the mass spoils the policy when both share one code; a second carrier keeps them apart.",
+    inventory=(128,),
+    blocks=(_BLOCK,),
+    cells=tuple(_cells()),
+    order=4,
+)
+FIGURES: tuple[Figure, ...] = ()

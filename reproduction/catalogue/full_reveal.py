@@ -1,0 +1,70 @@
+"""Full reveal: the display shows all of the mode, of which two bits matter."""
+
+from collections.abc import Iterator
+
+from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.results import rate_range
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import counted, franka, range_of, reported
+from reproduction.figure import Figure
+from reproduction.reference import count, figure, row
+
+NAME, _BLOCK = "full-reveal", "table.p_i"
+
+
+def _informed(modes: int, episodes: int) -> Iterator[Cell]:
+    known = row(_BLOCK, "late_gate", M=modes, N=episodes)
+    place = task("full-reveal", modes=modes)
+    if known.get("full") is not None:
+        yield franka(NAME, place, "task-informed", Paper(_BLOCK, count(known, "full")), demonstrations=episodes)
+
+
+def _cells() -> Iterator[Cell]:
+    for modes, episodes in ((128, 448), (512, 448), (512, 1000)):
+        yield from _informed(modes, episodes)
+    for modes in (128, 512):
+        yield franka(NAME, task("full-reveal", modes=modes), "plain")
+        yield franka(NAME, task("full-reveal", modes=modes), "event-agnostic")
+    for known in figure(_BLOCK, "system_id_large_K"):
+        place = task("full-reveal", modes=known["M"])
+        paper = reported(_BLOCK, known, {"gap1": "rate_bits"})
+        yield franka(NAME, place, "sysid", paper, codes=known["K"])
+    none = figure(_BLOCK, "unsupervised_sufficient_M_ge_16")
+    paper = counted(_BLOCK, none["sufficient"], none["of"])
+    for modes in (16, 32):
+        yield franka(NAME, task("full-reveal", modes=modes), "plain", paper, preset="textbook")
+    for modes in (4, 8):
+        yield franka(NAME, task("full-reveal", modes=modes), "task-informed")
+
+
+CELLS = tuple(_cells())
+
+STUDY = Study(
+    NAME,
+    "Full reveal",
+    "As two cues, but the display shows one of M modes. Task-informed cells beside the paper's full gate.",
+    inventory=(129,),
+    blocks=(_BLOCK,),
+    cells=CELLS,
+    order=4,
+)
+FIGURES = tuple(
+    Figure(
+        f"M={modes}, task-informed: bits in the first gap over all seeds",
+        _BLOCK,
+        range_of(_BLOCK, f"first_gap_all_seed_bits.M{modes}"),
+        derived=rate_range(
+            [
+                cell
+                for cell in CELLS
+                if (cell.task, cell.learner, cell.demonstrations)
+                == (task("full-reveal", modes=modes), "task-informed", 448)
+            ],
+            "gap1",
+            over_all=True,
+        ),
+        within=0.1,
+        better="lower",
+    )
+    for modes in (128, 512)
+)

@@ -1,0 +1,148 @@
+"""How much verdicts and rates depend on gate, threshold, estimator and resolution; leak probe and binner."""
+
+from functools import partial
+
+from diacritic.measure.gates import SHARP
+from diacritic.measure.resolution import GRIDS
+from diacritic.studies.cell import Study
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results, gathered
+from reproduction.catalogue import plain_trajectories
+from reproduction.catalogue._declare import range_of
+from reproduction.catalogue.requirements import recording
+from reproduction.figure import Figure
+from reproduction.reference import block, figure, row
+from reproduction.verdicts import Count, Value, value
+
+_GATE = "gate_sensitivity"
+_PASSES, _RUNS = figure(_GATE, "full_passes_stored"), figure(_GATE, "runs_with_stored_requirements")
+_CLASSES = {"beta1": "side", "beta2": "slot", "theta": "theta", "mass_bin": "mass", "distractor_z": "distractor"}
+_PHASES = {"identification": "scan", "gap1": "gap1", "grasp": "grasp", "gap2": "gap2", "place": "place"}
+
+_LARGE = [cell for cell in plain_trajectories.STUDY.cells if cell.preset == "carousel"]
+
+
+def least_score(known: Row) -> float | None:
+    """The least S_Γ or S_G that a row of a sole carrier reports."""
+    scores = [part for window in known.get("scores", {}).values() for part in window.values() if part is not None]
+    return min(scores) if scores else None
+
+
+def _least(results: Results) -> list[float]:
+    return [score for known in results.declared() if (score := least_score(known)) is not None]
+
+
+def _above(threshold: float, results: Results) -> Value | None:
+    """Runs whose least score exceeds a threshold."""
+    least = _least(results)
+    return Count(sum(score > threshold for score in least), len(least)) if least else None
+
+
+def _perfect(results: Results) -> Value | None:
+    passing = [score for score in _least(results) if score > 0.9]
+    return Count(sum(score > SHARP for score in passing), len(passing)) if passing else None
+
+
+def _disagreements(results: Results) -> Value | None:
+    """Held-out pairs on which the frozen binner disagrees, over all accepted recordings."""
+    rows = [known for known in results.files.get("acceptance", ()) if known["flaw"] is None]
+    wrong = [known["disagreements"][name][1] for known in rows for name in known["disagreements"]]
+    return value(sum(wrong)) if wrong else None
+
+
+def _probe(phase: str, hidden: str, results: Results) -> Value | None:
+    known = recording(results, "two-cues-gap6")
+    if known is None:
+        return None
+    accuracy = known["leaks"]["accuracy"]
+    found = [accuracy[f"{phase} × {hidden} ({kind})"] for kind in ("linear", "kernel")]
+    return value(max(found))
+
+
+def _correction(results: Results) -> Value | None:
+    """The largest mean correction of a window over the plain runs on the large set."""
+    rows = gathered(results, _LARGE)
+    moved = [
+        known["corrected_rate"][window] - known["rate"][window]
+        for known in rows
+        for window in known.get("corrected_rate", {})
+        if known["corrected_rate"][window] is not None
+    ]
+    return value(max(moved)) if moved else None
+
+
+def _refined(k: int, results: Results) -> Value | None:
+    """The mean over the sufficient ones among those runs, on the k-th grid."""
+    rows = gathered(results, _LARGE)
+    found = [known["resolution"][k] for known in rows if known["sufficient"] and known.get("resolution")]
+    return value(sum(found) / len(found)) if found else None
+
+
+STUDY = Study(
+    "gate-and-estimator",
+    "Gate, estimator, probes",
+    "Thresholds from 0.8 to 0.95 over every run in our ledgers, the leak probe phase by phase, and the binner. Our "
+    "runs are others than the paper's, so that their shares of passing runs need not be alike.",
+    inventory=(138,),
+    blocks=(_GATE, "estimator", "resolution_sweep", "table.leak", "binner"),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "passing runs whose every score is above 0.999",
+        _GATE,
+        Count(figure(_GATE, "full_passes_all_scores_above_0_999"), _PASSES),
+        derived=_perfect,
+    ),
+    *(
+        Figure(
+            f"runs whose least score is above {threshold}",
+            _GATE,
+            Count(passed, _RUNS),
+            derived=partial(_above, threshold),
+        )
+        for threshold, passed in (
+            (0.8, figure(_GATE, "passes_at_threshold_0_8")),
+            (0.9, _PASSES),
+            (0.95, figure(_GATE, "passes_at_threshold_0_95")),
+        )
+    ),
+    Figure(
+        "binner: held-out pairs that disagree",
+        "binner",
+        range_of("binner", "disagreements"),
+        derived=_disagreements,
+    ),
+    *(
+        Figure(
+            f"leak probe, {ours}: {_CLASSES[hidden]}",
+            "table.leak",
+            value(known[hidden]),
+            derived=partial(_probe, ours, _CLASSES[hidden]),
+            within=0.1,  # two samples of 128 episodes differ by so much
+            better=None if hidden in known["visible"] or hidden == "distractor_z" else "lower",
+        )
+        for said, ours in _PHASES.items()
+        for known in [row("table.leak", phase=said)]
+        for hidden in _CLASSES
+        if hidden in known
+    ),
+    Figure(
+        "Miller–Madow: largest correction on the large set, bits",
+        "estimator",
+        value(block("estimator")["miller_madow_max_2048_bits"]),
+        derived=_correction,
+        within=0.005,
+        better="lower",
+    ),
+    *(
+        Figure(
+            f"plain, sufficient seeds: bits in the first gap given the position on a grid of {metres * 100:g} cm",
+            "resolution_sweep",
+            value(bits),
+            derived=partial(_refined, k),
+            within=0.1,
+        )
+        for k, (metres, bits) in enumerate(zip(GRIDS, figure("resolution_sweep", "first_gap_bits"), strict=True))
+    ),
+)

@@ -1,0 +1,116 @@
+"""Hidden mass over the number of masses: the plain carrier, identification with growing codebooks, inverse models."""
+
+from collections.abc import Iterator
+from math import log2
+
+from diacritic.measure.content import Question
+from diacritic.measure.statistics import line
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import Results, mean_rate, most_information, rate_range, success_range, tally
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.figure import Figure
+from reproduction.reference import block, figure
+from reproduction.verdicts import Count, Value, value
+
+NAME = "hidden-mass"
+_RATE = {"grasp": "grasp_bits"}
+_LEARNERS = {
+    "plain": "plain",
+    "system-id": "sysid",
+    "inverse-only": "inverse-only",
+    "inverse+imitation+rate": "inverse+imitation",
+}
+
+
+def _cells() -> Iterator[Cell]:
+    for known in block("table.sysK")["rows"]:
+        place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
+        match = {key: known[key] for key in ("learner", "K", "M") if key in known}
+        paper, codes = found("table.sysK", _RATE, **match), known.get("K", 16)
+        for preset in PRESETS if learner == "plain" and codes == 16 else PRESETS[:1]:
+            yield franka(NAME, place, learner, paper, codes=codes, preset=preset)
+    for known in block("table.bigM")["rows"]:
+        place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
+        match = {key: known[key] for key in ("M", "learner", "K", "beta", "N") if key in known}
+        changes = {"codes": known["K"], "beta": known.get("beta", 1e-3), "demonstrations": known["N"]}
+        yield franka(NAME, place, learner, found("table.bigM", _RATE, **match), **changes)
+
+
+CELLS = tuple(_cells())
+_PLAIN = [
+    cell
+    for cell in CELLS
+    if (cell.learner, cell.preset, cell.codes, cell.beta, cell.demonstrations) == ("plain", "carousel", 16, 1e-3, 448)
+]
+
+
+def _modes(cell: Cell) -> int:
+    return dict(cell.task.parameters)["modes"]
+
+
+def widest(cells: tuple[Cell, ...] = CELLS) -> list[Cell]:
+    """Of each number of masses the identification with the largest codebook, N = 448."""
+    asked = [cell for cell in cells if cell.learner == "sysid" and cell.demonstrations == 448]
+    return [max((c for c in asked if _modes(c) == modes), key=lambda c: c.codes) for modes in (4, 8, 16, 32, 128, 512)]
+
+
+def slope(results: Results) -> Value | None:
+    """Slope of the identified rate in log₂ M."""
+    rates = [mean_rate(results.complete(cell), "grasp", over_all=True) for cell in widest()]
+    known = [(log2(_modes(cell)), bits) for cell, bits in zip(widest(), rates, strict=True) if bits is not None]
+    if len(known) < len(rates):
+        return None
+    x, y = zip(*known, strict=True)
+    return value(line(x, y).slope.value)
+
+
+STUDY = Study(
+    NAME,
+    "Hidden mass",
+    "A mass is shown that no action depends on: a policy need not carry it, and identification must.",
+    inventory=(126, 153),
+    blocks=("table.sysK", "table.bigM", "table.sysid_slope", "table.task_a_summary"),
+    cells=CELLS,
+    order=2,
+)
+FIGURES = (
+    Figure(
+        "plain, all numbers of masses: sufficient runs",
+        "table.task_a_summary",
+        Count(*(len(_PLAIN) * figure("table.task_a_summary", key) for key in ("sufficient", "of"))),
+        derived=tally(_PLAIN),
+        better="higher",
+    ),
+    Figure(
+        "plain: bits during the grasp",
+        "table.task_a_summary",
+        range_of("table.task_a_summary", "grasp_bits"),
+        derived=rate_range(_PLAIN, "grasp", over_all=True),
+        within=0.05,
+        better="lower",
+    ),
+    Figure(
+        "plain: most bits on the mass during the grasp",
+        "table.task_a_summary",
+        range_of("table.task_a_summary", "mass_bits_max"),
+        derived=most_information(_PLAIN, Question("mass").title, "grasp"),
+        within=0.02,
+        better="lower",
+    ),
+    Figure(
+        "plain: closed loop",
+        "table.task_a_summary",
+        range_of("table.task_a_summary", "closed_loop"),
+        derived=success_range(_PLAIN),
+        within=0.05,
+        better="higher",
+    ),
+    Figure(
+        "identification, largest codebooks: slope in log₂ M",
+        "table.sysid_slope",
+        range_of("table.sysid_slope", "slope_per_log2M"),
+        derived=slope,
+        within=0.1,
+    ),
+)

@@ -1,0 +1,137 @@
+"""Interventions on learning that add no target: curriculum, refinement, a double budget, the prior; full history."""
+
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
+
+from numpy.typing import ArrayLike
+
+from diacritic.measure.statistics import fisher
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import Results, gathered, success_range, sufficient
+from reproduction.catalogue import full_reveal, statistics
+from reproduction.catalogue._declare import SETTINGS, counted, found, franka, range_of, reported
+from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
+from reproduction.catalogue.statistics import Observed, both_classes, distance_alone, p_value, regression
+from reproduction.figure import Figure
+from reproduction.reference import figure
+from reproduction.verdicts import Value, value
+
+NAME, _BLOCK = "interventions", "stats.interventions"
+
+
+def _cells() -> Iterator[Cell]:
+    for known in figure(_BLOCK, "double_budget"):
+        paper = found(_BLOCK, rows="double_budget", setting=known["setting"])
+        yield franka(NAME, SETTINGS[known["setting"]], "plain", paper, steps=known["steps"], preset="textbook")
+    for setting in ("gap 6", "gap 10", "gap 20"):
+        for learner in ("refinement", "plain+bfs", "scaffold+bfs"):
+            yield franka(NAME, SETTINGS[setting], learner, preset="textbook")
+    easier = franka(NAME, SETTINGS["gap 6"], "scaffold", preset="textbook")
+    for known in figure(_BLOCK, "curriculum_sufficient"):
+        place, paper = SETTINGS[known["setting"]], reported(_BLOCK, known)
+        yield franka(NAME, place, "scaffold", paper, preset="textbook", after=easier)
+    prior = figure(_BLOCK, "prior_unconditional_vs_conditional")
+    paper = counted(_BLOCK, prior["unconditional"], prior["of"])
+    yield franka(NAME, PLACE, "unconditional", paper, demonstrations=EPISODES)
+    none = figure(_BLOCK, "non_persistent")
+    yield franka(
+        NAME, PLACE, "non-persistent", counted(_BLOCK, none["sufficient"], none["of"]), demonstrations=EPISODES
+    )
+
+
+_OWN = tuple(_cells())
+_HISTORY = tuple(franka(NAME, place, "full-history", preset="textbook") for place in SETTINGS.values())
+
+
+def _pool() -> tuple[Cell, ...]:
+    """Sole carriers under the full gradient: the sweeps, plain runs on full reveal, and the interventions."""
+    plain = [cell for cell in full_reveal.CELLS if cell.preset == "textbook"]
+    own = [cell for cell in _OWN if cell.preset == "textbook"]
+    known = [*statistics.POOL, *plain, *own]
+    return tuple({cell.digest: cell for cell in reversed(known)}.values())  # of a shared cell the one with more seeds
+
+
+POOL = _pool()
+
+
+def _factors(rows: Sequence[Observed]) -> dict[str, ArrayLike]:
+    """Distance, the interventions, and what else tells the cells apart: the scaffold, the task, N, β and the budget."""
+    cells = [row.cell for row in rows]
+    return {
+        **distance_alone(rows),
+        "bfs": [float("bfs" in cell.learner) for cell in cells],
+        "refinement": [float(cell.learner == "refinement") for cell in cells],
+        "curriculum": [float(cell.after is not None) for cell in cells],
+        "scaffold": [float("scaffold" in cell.learner) for cell in cells],
+        "full reveal": [float(cell.task.name == "full-reveal") for cell in cells],
+        "N": [(cell.demonstrations or 0) / 1e3 for cell in cells],
+        "β": [1e3 * cell.beta for cell in cells],
+        "budget": [cell.steps / 1e4 for cell in cells],
+    }
+
+
+def _half(coefficient: float, p: float) -> float:
+    """Half the 95 % interval of a coefficient that a normal test gives this p."""
+    normal = NormalDist()
+    return abs(coefficient) * normal.inv_cdf(0.975) / normal.inv_cdf(1 - p / 2)
+
+
+def _least_p(results: Results) -> Value | None:
+    """Fisher's p of refinement against plain runs, at the gap where they differ most."""
+    ps: list[float] = []
+    for refined in (cell for cell in _OWN if cell.learner == "refinement"):
+        plain = [cell for cell in statistics.CELLS if (cell.task, cell.learner) == (refined.task, "plain")]
+        counts = [sufficient(gathered(results, cells)) for cells in ([refined], plain)]
+        if not all(count.of for count in counts):
+            return None
+        ps.append(fisher(counts[0], counts[1]))
+    return value(min(ps))
+
+
+def _coefficients() -> Iterator[Figure]:
+    rows = both_classes(POOL)
+    for name in ("refinement", "curriculum", "bfs"):
+        coefficient, p = (figure(_BLOCK, f"{name}.{key}") for key in ("coefficient", "p"))
+        yield Figure(
+            f"{name}: log-odds in the pooled regression",
+            _BLOCK,
+            value(coefficient),
+            derived=regression(rows, _factors, name),
+            within=_half(coefficient, p),
+        )
+        yield Figure(
+            f"{name}: p in the pooled regression",
+            _BLOCK,
+            value(p),
+            derived=regression(rows, _factors, name, p_value),
+            within=statistics.same_side(p),
+        )
+
+
+STUDY = Study(
+    NAME,
+    "Interventions on learning",
+    "What else one may try at long gaps, and the policy that re-reads its whole history.",
+    inventory=(141,),
+    blocks=(_BLOCK, "full_history"),
+    cells=(*_OWN, *_HISTORY),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "full history: closed loop",
+        "full_history",
+        range_of("full_history", "closed_loop"),
+        derived=success_range(_HISTORY),
+        within=0.05,
+        better="higher",
+    ),
+    *_coefficients(),
+    Figure(
+        "refinement against plain: least Fisher p over the gaps",
+        _BLOCK,
+        value(figure(_BLOCK, "refinement.fisher_p")),
+        derived=_least_p,
+        within=statistics.same_side(figure(_BLOCK, "refinement.fisher_p")),
+    ),
+)

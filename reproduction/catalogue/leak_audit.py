@@ -1,0 +1,97 @@
+"""An injected leak of six magnitudes: does the code's verdict, or a flag, give it away?"""
+
+from functools import partial
+
+from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name, symmetric_error
+from diacritic.measure.gates import THRESHOLD
+from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results, tally
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of
+from reproduction.catalogue.plain_trajectories import EPISODES
+from reproduction.figure import Figure
+from reproduction.reference import block, figure
+from reproduction.verdicts import Count, Value, value
+
+NAME, _BLOCK = "leak-audit", "table.audit"
+_TABLE = block(_BLOCK)
+
+
+def _cell(k: int, millimetres: float) -> Cell:
+    place = task("two-cues", gap=6, leak=millimetres) if millimetres else task("two-cues", gap=6)
+    count = counted(_BLOCK, _TABLE["gate_passes"][k], _TABLE["seeds"])
+    paper = Paper(_BLOCK, None if count is None else count.sufficient, _TABLE["closed_loop"][k])
+    return franka(NAME, place, "plain", paper, demonstrations=EPISODES, seeds=_TABLE["seeds"])
+
+
+CELLS = tuple(_cell(k, millimetres) for k, millimetres in enumerate(_TABLE["delta_mm"]))
+
+
+def evidence(row: Row) -> Evidence:
+    """What the flags look at, from a row."""
+    held = row["scores"]["gap2"]["S_Gamma"]
+    return Evidence(
+        row["decision_error"]["slot"], row["rate"]["gap2"], bool(row["sufficient"]), held is None or held > THRESHOLD
+    )
+
+
+def _raises(flag: Name, row: Row) -> bool:
+    return flag in evidence(row).flags
+
+
+def _example() -> Value:
+    return value(symmetric_error(figure(_BLOCK, "symmetric_error_example.error")))
+
+
+def _flagged(cells: tuple[Cell, ...], flag: Name, results: Results) -> Value | None:
+    return tally(cells, partial(_raises, flag))(results)
+
+
+STUDY = Study(
+    NAME,
+    "Audit of injected leaks",
+    "Two cues at gap 6, N = 1152: in the second gap the observed height of the object tells the slot, by 0 to 8 mm.",
+    inventory=(139,),
+    blocks=(_BLOCK,),
+    cells=CELLS,
+    order=4,
+)
+FIGURES = (
+    *(
+        Figure(
+            f"leak {millimetres:g} mm: correct runs",
+            _BLOCK,
+            Count(_TABLE["correct_seeds"][k], _TABLE["seeds"]),
+            derived=tally([CELLS[k]], lambda row: row["decision_error"]["slot"] < CORRECT),
+        )
+        for k, millimetres in enumerate(_TABLE["delta_mm"])
+    ),
+    *(
+        Figure(
+            f"leak {millimetres:g} mm: squared action error on held-out episodes",
+            _BLOCK,
+            value(_TABLE["held_out_action_mse"][k]),
+            derived=mean_of([CELLS[k]], imitation_error()),
+            within=ERROR_TOLERANCE,
+            better="lower",
+        )
+        for k, millimetres in enumerate(_TABLE["delta_mm"])
+    ),
+    *(
+        Figure(
+            f"flag {flag}, all magnitudes: runs that raise it",
+            _BLOCK,
+            Count(sum(_TABLE[key]), len(CELLS) * _TABLE["seeds"]),
+            derived=partial(_flagged, CELLS, flag),
+        )
+        for flag, key in zip(NAMES, ("flag_A", "flag_B", "flag_B_prime"), strict=True)
+    ),
+    Figure(
+        "a symmetric error of 4 %: H(G|C) and S_G",
+        _BLOCK,
+        value([figure(_BLOCK, f"symmetric_error_example.{key}") for key in ("H_bits", "S_G")]),
+        measured=_example,
+        within=0.0005,
+    ),
+)

@@ -1,0 +1,82 @@
+"""Open-loop targets: the whole future from the code alone, which asks for more than the policy needs."""
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import most_information, rate_range, success_range
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import franka, range_of, reported
+from reproduction.figure import Figure
+from reproduction.reference import figure, row
+from reproduction.verdicts import value
+
+NAME, _BLOCK = "open-loop", "open_loop_targets"
+_TOY = {"plain+bfs": "plain+BFS", "open-loop": "action-only", "open-loop-world": "observation-and-action"}
+_RATES = {"first gap": "first_gap_bits", "second gap": "after_use_bits"}
+TOYS = tuple(
+    Cell(
+        NAME,
+        task("re-reveal", gap2=6),
+        learner,
+        "carousel",
+        "full",
+        0.03,
+        6000,
+        reported(_BLOCK, row(_BLOCK, "rereveal_toy", learner=said), _RATES),
+    )
+    for learner, said in _TOY.items()
+)
+_CORRIDOR = {
+    learner: Cell(NAME, task("signpost-corridor", M=16, W=5, hall1=3, hall2=6), learner, "carousel", "full", 0.01, 6000)
+    for learner in ("open-loop", "open-loop-world")
+}
+MASS = tuple(
+    franka(NAME, task("hidden-mass", modes=modes), "open-loop", reported(_BLOCK, figure(_BLOCK, "task_a")))
+    for modes in (4, 32)
+)
+_CUES = franka(
+    NAME,
+    task("two-cues", gap=6),
+    "open-loop",
+    reported(_BLOCK, figure(_BLOCK, "aprime"), {"gap2": "after_use_bits"}),
+)
+
+STUDY = Study(
+    NAME,
+    "Open-loop targets",
+    "Decoding all future actions, or all future observations too, from the code and the present alone. In the toy our "
+    "first gap counts the step before the second cue.",
+    inventory=(134,),
+    blocks=(_BLOCK,),
+    cells=(*TOYS, *_CORRIDOR.values(), *MASS, _CUES),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "corridor W=5, actions alone: most bits on the drift",
+        _BLOCK,
+        value(figure(_BLOCK, "corridor_W5_drift_bits.action_only")),
+        derived=most_information([_CORRIDOR["open-loop"]], "drift"),
+        within=0.1,
+    ),
+    Figure(
+        "corridor W=5, observations too: most bits on the drift",
+        _BLOCK,
+        value(figure(_BLOCK, "corridor_W5_drift_bits.observation_predictive")),
+        derived=most_information([_CORRIDOR["open-loop-world"]], "drift"),
+        within=0.1,
+    ),
+    Figure(
+        "hidden mass: bits during the grasp",
+        _BLOCK,
+        range_of(_BLOCK, "task_a.rate_bits"),
+        derived=rate_range(MASS, "grasp", over_all=True),
+        within=0.1,
+    ),
+    Figure(
+        "robot tasks: closed loop",
+        _BLOCK,
+        range_of(_BLOCK, "closed_loop"),
+        derived=success_range([*MASS, _CUES]),
+        within=0.05,
+        better="higher",
+    ),
+)

@@ -1,0 +1,80 @@
+"""Readouts of two and three bits over the number of modes, and the sweep over codebook sizes."""
+
+from collections.abc import Iterator
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import rate_range, tally
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.figure import Figure
+from reproduction.reference import block, figure
+from reproduction.verdicts import Count
+
+NAME = "readout"
+_RATES = {"gap1": "first_gap_bits", "gap2": "transport_bits"}
+_LEARNERS = {"plain": "plain", "task-informed": "task-informed", "system-id": "sysid"}
+
+
+def _cells() -> Iterator[Cell]:
+    for known in block("table.readout")["rows"]:
+        place, learner = task(known["task"], modes=known["M"]), _LEARNERS[known["learner"]]
+        match = {key: known[key] for key in ("task", "learner", "K", "M") if key in known}
+        paper = found("table.readout", _RATES, **match)
+        for preset in PRESETS if learner == "plain" else PRESETS[:1]:
+            yield franka(NAME, place, learner, paper, codes=known.get("K", 16), preset=preset)
+    for modes in figure("table.readout", "M"):
+        place = task("readout-3", modes=modes)
+        for preset in PRESETS:
+            yield franka(NAME, place, "plain", preset=preset)
+        yield franka(NAME, place, "event-agnostic")
+        for codes in figure("ksweep", "K"):
+            if codes not in (8, 16):  # those are rows of the table
+                yield franka(NAME, place, "task-informed", codes=codes)
+
+
+CELLS = tuple(_cells())
+
+
+def _swept(codes: int) -> list[Cell]:
+    return [
+        c
+        for c in CELLS
+        if (c.task.name, c.learner, c.codes, c.preset) == ("readout-3", "task-informed", codes, "carousel")
+    ]
+
+
+STUDY = Study(
+    NAME,
+    "Readouts and codebook sizes",
+    "A display shows one of M modes; two or three of its bits matter. Three bits need eight codes at least.",
+    inventory=(127,),
+    blocks=("table.readout", "ksweep"),
+    cells=CELLS,
+    order=2,
+)
+FIGURES = (
+    *(
+        Figure(
+            f"readout-3, task-informed, K={codes}: sufficient runs over three numbers of modes",
+            "ksweep",
+            Count(passed, figure("ksweep", "of")),
+            derived=tally(_swept(codes)),
+            better="higher" if codes > 8 else None,  # eight codes are the bound itself
+        )
+        for codes, passed in zip(figure("ksweep", "K"), figure("ksweep", "sufficient"), strict=True)
+    ),
+    Figure(
+        "readout-3, task-informed: bits in the first gap over the sufficient seeds, all K above 8",
+        "ksweep",
+        range_of("ksweep", "sufficient_rate_bits"),
+        derived=rate_range([cell for codes in figure("ksweep", "K")[1:] for cell in _swept(codes)], "gap1"),
+        within=0.1,
+    ),
+    Figure(
+        "readout-3, plain: sufficient runs over three numbers of modes",
+        "table.readout",
+        Count(*(figure("table.readout", f"readout_3_unsupervised.{key}") for key in ("sufficient", "of"))),
+        derived=tally([c for c in CELLS if (c.task.name, c.learner, c.preset) == ("readout-3", "plain", "carousel")]),
+        better="higher",
+    ),
+)

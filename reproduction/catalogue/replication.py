@@ -1,0 +1,114 @@
+"""The same models judged on independent recordings, and the solver rebuilt from them."""
+
+from collections.abc import Sequence
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Derived, Results, gathered, tally
+from diacritic.studies.tasks import task
+from reproduction.catalogue import full_reveal, hidden_mass, learning_targets
+from reproduction.figure import Figure
+from reproduction.reference import figure, row
+from reproduction.verdicts import Count, Range, Value, value
+
+
+def _same(known: Row) -> bool:
+    return known.get("fresh_sufficient") == known["sufficient"]
+
+
+def _of(cells: Sequence[Cell], learner: str, **match: object) -> list[Cell]:
+    return [c for c in cells if c.learner == learner and all(getattr(c, key) == want for key, want in match.items())]
+
+
+def _mass(modes: int) -> list[Cell]:
+    frozen = {"preset": "carousel", "codes": 16, "beta": 1e-3, "demonstrations": 448}
+    return _of(hidden_mass.CELLS, "plain", task=task("hidden-mass", modes=modes), **frozen)
+
+
+def _solver(results: Results) -> Value | None:
+    """Recordings whose certificate an independent recording does not change."""
+    rows = [known for known in results.files.get("acceptance", ()) if known["flaw"] is None and known["fresh"]]
+    return Count(sum(known["fresh"]["identical"] for known in rows), len(rows)) if rows else None
+
+
+def _everything(results: Results) -> Value | None:
+    """Over every run that was judged twice."""
+    rows = [known for known in results.declared() if known.get("fresh_sufficient") is not None]
+    return value(sum(map(_same, rows)) / len(rows)) if rows else None
+
+
+def _shift(cells: Sequence[Cell], window: str) -> Derived:
+    """Largest change of a mean rate from held-out to fresh episodes."""
+
+    def derive(results: Results) -> Value | None:
+        rows = gathered(results, cells)
+        shifts = [abs(known["fresh_rate"][window] - known["rate"][window]) for known in rows if known["sufficient"]]
+        return Range(max(shifts), max(shifts)) if shifts else None
+
+    return derive
+
+
+_VERDICTS = "replication.verdicts"
+_EVENT = figure(_VERDICTS, "frozen_event_agnostic")
+_RECORDINGS = len(figure("replication.main", "fresh_episodes"))
+_LARGE = row("replication.large_M", task="P-I", learner="task-informed", M=512, N=448)
+
+STUDY = Study(
+    "replication",
+    "Independent recordings",
+    "Nothing is trained here: runs of the other studies are judged once more, on episodes recorded with another seed.",
+    inventory=(140,),
+    blocks=("replication.main", "replication.large_M", _VERDICTS),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "recordings whose certificate stays the same",
+        "replication.main",
+        Count(_RECORDINGS, _RECORDINGS),  # all without a difference
+        derived=_solver,
+        better="higher",
+    ),
+    Figure(
+        "event-agnostic: verdicts that stay",
+        _VERDICTS,
+        Count(_EVENT["pass_to_pass"] + _EVENT["fail_to_fail"], sum(_EVENT.values())),
+        derived=tally(_of(learning_targets.CELLS, "event-agnostic"), _same),
+        better="higher",
+    ),
+    Figure(
+        "task-informed, gaps 10 and 20, M=16 and 32: verdicts that stay",
+        _VERDICTS,
+        Count(figure(_VERDICTS, "task_informed.agree"), figure(_VERDICTS, "task_informed.of")),
+        derived=tally(_of(learning_targets.CELLS, "task-informed")[1:], _same),
+        better="higher",
+    ),
+    Figure(
+        "all models: share of verdicts that stay",
+        _VERDICTS,
+        value(figure(_VERDICTS, "all_models.agreement")),
+        derived=_everything,
+        within=0.02,
+        better="higher",
+    ),
+    *(
+        Figure(
+            f"hidden mass M={known['M']}, plain: sufficient on fresh episodes",
+            "replication.main",
+            Count(known["sufficient"], known["of"]),
+            derived=tally(_mass(known["M"]), lambda line: bool(line["fresh_sufficient"])),
+            better="higher",
+        )
+        for known in figure("replication.main", "diacritic_task_a")
+    ),
+    Figure(
+        "full reveal M=512, task-informed: change of the first gap's bits",
+        "replication.large_M",
+        value(round(_LARGE["rate_fresh_bits"] - _LARGE["rate_train_bits"], 3)),
+        derived=_shift(
+            _of(full_reveal.CELLS, "task-informed", task=task("full-reveal", modes=512), demonstrations=448), "gap1"
+        ),
+        within=0.05,
+        better="lower",
+    ),
+)

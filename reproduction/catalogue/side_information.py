@@ -1,0 +1,71 @@
+"""Matched side information and strict readouts: the carrier sees no more than the symbol that its rate is given."""
+
+from collections.abc import Iterator
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import rate_range, success_range
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import GAPS, found, franka, range_of, reported
+from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
+from reproduction.figure import Figure
+from reproduction.reference import block, figure
+
+NAME, _STRICT = "side-information", "sideinfo.strict_without_forecast"
+
+
+def _matched() -> Iterator[Cell]:
+    for beta in (0.0, 1e-3):
+        paper = found("sideinfo.matched", GAPS, task="Aprime", beta=beta, input="matched")
+        yield franka(NAME, PLACE, "matched", paper, beta=beta, demonstrations=EPISODES)
+    for modes in (4, 8, 16, 32):
+        paper = found("sideinfo.matched", task="TaskA", M=modes)
+        yield franka(NAME, task("hidden-mass", modes=modes), "matched", paper)
+
+
+def _strict() -> Iterator[Cell]:
+    for readout, key in (("hierarchical", "hierarchical_task_a"), ("intent", "intent_task_a")):
+        for modes in figure(_STRICT, f"{key}.M"):
+            paper = reported(_STRICT, figure(_STRICT, key))
+            yield franka(NAME, task("hidden-mass", modes=modes), readout, paper)
+    for readout in ("hierarchical", "hierarchical-10", "hierarchical-30"):
+        yield franka(NAME, PLACE, readout, reported(_STRICT, figure(_STRICT, "hierarchical_aprime")))
+    for beta in (0.0, 1e-3):
+        yield franka(NAME, PLACE, "intent", reported(_STRICT, figure(_STRICT, "intent_aprime")), beta=beta)
+
+
+def _informed() -> Iterator[Cell]:
+    for known in block("table.e1e4")["rows"]:
+        match = {key: known[key] for key in ("gap", "architecture", "beta")}
+        place, learner = task("two-cues", gap=known["gap"]), f"{known['architecture']}+task-informed"
+        yield franka(NAME, place, learner, found("table.e1e4", GAPS, **match), beta=known["beta"])
+
+
+_ON_MASS = [cell for cell in _matched() if cell.task.name == "hidden-mass"]
+
+STUDY = Study(
+    NAME,
+    "Matched side information",
+    "Transition and prior read the symbol instead of the raw observation; strict readouts act through it as well.",
+    inventory=(135,),
+    blocks=("sideinfo.matched", _STRICT, "table.e1e4"),
+    cells=(*_matched(), *_strict(), *_informed()),
+    order=4,
+)
+FIGURES = (
+    Figure(
+        "hidden mass, matched: bits during the grasp",
+        "sideinfo.matched",
+        range_of("sideinfo.matched", "task_a_grasp_bits"),
+        derived=rate_range(_ON_MASS, "grasp", over_all=True),
+        within=0.05,
+        better="lower",
+    ),
+    Figure(
+        "hidden mass, matched: closed loop",
+        "sideinfo.matched",
+        range_of("sideinfo.matched", "task_a_closed_loop"),
+        derived=success_range(_ON_MASS),
+        within=0.05,
+        better="higher",
+    ),
+)

@@ -1,0 +1,87 @@
+"""Surplus in the second gap: what the code keeps beyond the pending class, and what the jitter of the object adds."""
+
+from statistics import mean
+
+from diacritic.measure.content import Question
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.results import Derived, Results, most_information
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import GAPS, franka, range_of, reported
+from reproduction.figure import Figure
+from reproduction.reference import figure, row
+from reproduction.verdicts import Range, Value, value
+
+NAME = "surplus"
+_FAR, _FIXED = task("two-cues", gap=20), task("two-cues", gap=20, jitter=0.0)
+_KEPT = franka(
+    NAME, _FAR, "event-agnostic-kept", reported("jitter_intervention", figure("jitter_intervention", "with_jitter"))
+)
+STILL = franka(
+    NAME,
+    _FIXED,
+    "event-agnostic-kept",
+    reported("jitter_intervention", figure("jitter_intervention", "no_jitter"), GAPS),
+)
+_ANNEALED, _INFORMED = franka(NAME, _FAR, "event-agnostic"), franka(NAME, _FAR, "task-informed")
+
+
+def surplus(cell: Cell) -> Derived:
+    """Mean Ĥ(C_t|Γ_t, Ō_t) in the second gap over the sufficient seeds."""
+
+    def derive(results: Results) -> Value | None:
+        bits = [row["surplus"]["gap2"] for row in results.complete(cell) if row["sufficient"]]
+        return Range(mean(bits), mean(bits)) if bits else None
+
+    return derive
+
+
+def _difference(results: Results) -> Value | None:
+    pair = surplus(_KEPT)(results), surplus(STILL)(results)
+    return value(pair[0].low - pair[1].low) if isinstance(pair[0], Range) and isinstance(pair[1], Range) else None
+
+
+def _state(name: str, learner: str, cell: Cell) -> Figure:
+    known = row("surplus", learner=learner, **({} if learner == "task-informed" else {"input": "state"}))
+    paper = value(known["surplus_bits"])
+    return Figure(
+        f"{name}: surplus bits in the second gap", "surplus", paper, derived=surplus(cell), within=0.1, better="lower"
+    )
+
+
+STUDY = Study(
+    NAME,
+    "Surplus",
+    "Two cues at gap 20: the surplus of the code in the second gap, with and without annealing and jitter.",
+    inventory=(132,),
+    blocks=("surplus", "jitter_intervention"),
+    cells=(_KEPT, STILL, _ANNEALED, _INFORMED),
+    order=4,
+)
+FIGURES = (
+    _state("never annealed", "event-agnostic not annealed", _KEPT),
+    _state("annealed", "event-agnostic annealed", _ANNEALED),
+    _state("task-informed", "task-informed", _INFORMED),
+    Figure(
+        "never annealed: bits on the quartile of x",
+        "surplus",
+        range_of("surplus", "x_quartile_bits_not_annealed"),
+        derived=most_information([_KEPT], Question("x quartile", ("slot",)).title, "gap2"),
+        within=0.1,
+        better="lower",
+    ),
+    Figure(
+        "without jitter: surplus bits in the second gap",
+        "jitter_intervention",
+        range_of("jitter_intervention", "no_jitter.surplus_bits"),
+        derived=surplus(STILL),
+        within=0.1,
+        better="lower",
+    ),
+    Figure(
+        "surplus bits that the jitter explains",
+        "jitter_intervention",
+        range_of("jitter_intervention", "difference_bits"),
+        derived=_difference,
+        within=0.1,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Weighing: nothing is displayed; the arm must lift the object, feel its mass and remember it."""
+
+from collections.abc import Iterator
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.ledger import Row
+from diacritic.studies.recordings import DEMONSTRATIONS
+from diacritic.studies.results import Derived, Results, rate_range
+from diacritic.studies.tasks import task
+from reproduction.catalogue._declare import ERROR_TOLERANCE, franka, imitation_error, mean_of, range_of, reported
+from reproduction.catalogue.requirements import recording
+from reproduction.figure import Figure
+from reproduction.reference import block, figure
+from reproduction.verdicts import SUCCESS_TOLERANCE, Count, Range, Value, value
+
+NAME, _BLOCK = "weighing", "table.weigh"
+_LEARNERS = {
+    "plain": ("plain", "carousel"),
+    "task-informed": ("task-informed", "carousel"),
+    "task-informed from step 0": ("task-informed-start", "carousel"),
+    "event-agnostic not annealed": ("event-agnostic-kept", "carousel"),
+    "system-id": ("sysid", "carousel"),
+    "gru-bypass": ("bypass", "textbook"),
+    "full-history": ("full-history", "textbook"),
+}
+
+
+def _cells() -> Iterator[Cell]:
+    for known in block(_BLOCK)["rows"]:
+        learner, preset = _LEARNERS[known["learner"]]
+        yield franka(NAME, task("weighing", gap=known["gap"]), learner, reported(_BLOCK, known), preset=preset)
+    for gap in (6, 20):
+        yield franka(NAME, task("weighing", gap=gap), "plain", preset="textbook")
+        annealed = reported(_BLOCK, figure(_BLOCK, "event_agnostic_annealed"))
+        yield franka(NAME, task("weighing", gap=gap), "event-agnostic", annealed)
+    for known in figure(_BLOCK, "from_step_0_N896"):
+        place = task("weighing", gap=known["gap"])
+        yield franka(NAME, place, "task-informed-start", reported(_BLOCK, known), demonstrations=known["N"])
+    hold = task("weighing", gap=6, hold=figure("weigh.longer_hold", "hold_steps"))
+    for learner, key in (("plain", "plain"), ("task-informed-start", "from_step_0")):
+        yield franka(NAME, hold, learner, reported("weigh.longer_hold", figure("weigh.longer_hold", key)))
+
+
+CELLS = tuple(_cells())
+_START = [cell for cell in CELLS if cell.learner == "task-informed-start" and cell.task.name == NAME]
+
+
+_USUAL = {gap: task("weighing", gap=gap) for gap in (6, 20)}
+
+
+def _of(learner: str, *gaps: int) -> list[Cell]:
+    """The cells of a learner of the table at these gaps, in the frozen settings."""
+    name, preset = _LEARNERS[learner]
+    places = [_USUAL[gap] for gap in gaps]
+    found = [cell for cell in CELLS if cell.task in places and (cell.learner, cell.preset) == (name, preset)]
+    return [cell for cell in found if cell.demonstrations == DEMONSTRATIONS]
+
+
+def _hybrid(gap: int, key: str) -> Derived:
+    """Mean outcome of the sufficient policies from the first step when the expert weighs for them."""
+
+    def told(row: Row) -> float | None:
+        return row["hybrid"][key] if row["sufficient"] and row.get("hybrid") else None
+
+    return mean_of(_of("task-informed from step 0", gap), told)
+
+
+def _weighing_error(learner: str) -> Derived:
+    """The stretch of a learner's squared action errors inside the weighing block, over both gaps."""
+
+    def derive(results: Results) -> Value | None:
+        each = [mean_of([cell], imitation_error("scan"))(results) for cell in _of(learner, *_USUAL)]
+        known = [found.low for found in each if isinstance(found, Range)]
+        return Range(min(known), max(known)) if len(known) == len(_USUAL) else None
+
+    return derive
+
+
+def _expert(results: Results) -> Value | None:
+    """The expert's episodes on the recording with gap 6."""
+    known = recording(results, "weighing-gap6")
+    return None if known is None else Count(*known["expert_success"])
+
+
+STUDY = Study(
+    NAME,
+    "Weighing",
+    "Four masses, nothing displayed: two bits are felt in a first lift and needed after a gap. The success of a policy "
+    "that drives itself depends on how precisely it lifts.",
+    inventory=(143,),
+    blocks=(_BLOCK, "weigh.task", "weigh.precision", "weigh.hybrid", "weigh.longer_hold"),
+    cells=CELLS,
+    order=5,
+)
+FIGURES = (
+    Figure(
+        "the expert's successful episodes",
+        "weigh.task",
+        Count(figure("weigh.task", "expert_success.succeeded"), figure("weigh.task", "expert_success.of")),
+        derived=_expert,
+        better="higher",
+    ),
+    Figure(
+        "task-informed from the first step: bits in the gap over the sufficient seeds",
+        _BLOCK,
+        range_of(_BLOCK, "from_step_0_gap_bits"),
+        derived=rate_range(_START, "gap1"),
+        within=0.1,
+    ),
+    *(
+        Figure(
+            f"hybrid rollout of the sufficient runs, gap {known['gap']}: {title}",
+            "weigh.hybrid",
+            value(known[paper]),
+            derived=_hybrid(known["gap"], ours),
+            within=SUCCESS_TOLERANCE,
+            better="higher",
+        )
+        for known in figure("weigh.hybrid", "rows")
+        for title, ours, paper in (
+            ("side accuracy", "side", "side_accuracy_after"),
+            ("success", "success", "closed_loop_after"),
+        )
+    ),
+    *(
+        Figure(
+            f"squared action error in the weighing block, {learner}",
+            "weigh.precision",
+            range_of("weigh.precision", f"weighing_block_action_error.{key}"),
+            derived=_weighing_error(learner),
+            within=ERROR_TOLERANCE,
+            better="lower",
+        )
+        for learner, key in (
+            ("task-informed from step 0", "from_step_0"),
+            ("system-id", "system_id"),
+            ("plain", "plain"),
+            ("full-history", "full_history"),
+        )
+    ),
+)

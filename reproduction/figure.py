@@ -1,0 +1,104 @@
+"""Figures of the paper that are no cell of trained runs, and how ours are found.
+
+A figure is *derived* from the ledgers of the runs, or *measured*: then `python -m reproduction.figure NAME… --out
+results` computes it once and keeps it in results/figures/NAME.jsonl.
+"""
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import diacritic
+from certify.errors import UserError
+from certify.progress import working
+from diacritic.demos.storage import write_text
+from diacritic.studies.results import Derived, Results
+from reproduction.verdicts import Better, Count, Profile, Range, Value, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the paper and where ours comes from."""
+
+    name: str
+    block: str
+    """Section of the reference."""
+    paper: Value
+    measured: Callable[[], Value | None] | None = None
+    derived: Derived | None = None
+    within: float = 0.0
+    """Largest difference that still agrees."""
+    better: Better = None
+
+    def ours(self, results: Results, study: str) -> Value | None:
+        """Our figure, or nothing where it has not been found yet."""
+        if self.derived is not None:
+            return self.derived(results)
+        stored = [row for row in results.files.get(f"figures/{study}", ()) if row["figure"] == self.name]
+        return _decoded(stored[0]["value"]) if stored and self.measured is not None else None
+
+    def verdict(self, ours: Value | None) -> Verdict:
+        return judge(ours, self.paper, self.within, self.better)
+
+
+def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None:
+    """Compute the measured figures of a study and keep them; what cannot be had leaves no line."""
+    lines = []
+    for figure in figures:
+        if figure.measured is None:
+            continue
+        begun = time.perf_counter()
+        with working(f"{study}: {figure.name}"):
+            found = figure.measured()
+        if found is not None:
+            took = round(time.perf_counter() - begun, 3)
+            known = {"figure": figure.name, "value": _encoded(found), "seconds": took, "device": _processor()}
+            lines.append(json.dumps(known | {"diacritic": diacritic.__version__}, ensure_ascii=False) + "\n")
+    if not lines:
+        return None
+    path = results / "figures" / f"{study}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, "".join(sorted(lines)))
+    return path
+
+
+def _processor() -> str:
+    """The processor's own name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _encoded(found: Value) -> Any:
+    if isinstance(found, Count):
+        return {"passed": found.passed, "of": found.of}
+    return list(found.values) if isinstance(found, Profile) else {"low": found.low, "high": found.high}
+
+
+def _decoded(stored: Any) -> Value:
+    if isinstance(stored, list):
+        return Profile(tuple(stored))
+    return Count(stored["passed"], stored["of"]) if "of" in stored else Range(stored["low"], stored["high"])
+
+
+def main() -> None:
+    from reproduction.catalogue import FIGURES
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    for name in given.study:
+        if name not in FIGURES:
+            raise UserError("study", f"{name!r} has no figures; those with some are {', '.join(FIGURES)}")
+        print(measure(name, FIGURES[name], given.out) or f"{name}: nothing to measure", flush=True)
+
+
+if __name__ == "__main__":
+    main()

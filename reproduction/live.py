@@ -1,0 +1,81 @@
+"""Play the machines of a ledger in the unmodified environments: `python -m reproduction.live results/live`.
+
+A row of the memory chain or of the passive T-maze holds the machine that it judges. This plays it in bsuite's own
+environment, and with `--mikasa CHECKOUT` in that of MIKASA-Base, and keeps under `live` which one, how many episodes,
+and the share that the environment rewarded. `--page docs/live.md` fills in the table of that page.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+from certify.errors import UserError
+from certify.progress import track
+from diacritic.demos.storage import write_text
+from diacritic.rollout.live import live, play
+from diacritic.rollout.machine import unpacked
+from diacritic.studies.ledger import Row, merge_ledger, read_ledger
+from diacritic.studies.tasks import model_of, task
+from reproduction.beyond_paper.barrier_page import between, by, counted, table
+
+EPISODES, MARK = 256, "live"
+HEAD = ("task", "learner", "preset", "sufficient", "success, exact", "in the environment", "environment")
+
+
+def played(row: Row, checkout: Path | None = None, episodes: int = EPISODES) -> Row | None:
+    """A row with what its machine did in the environment; none where there is no such environment."""
+    name, *pairs = row["task"].split()
+    given = {key: int(value) for key, value in (pair.split("=") for pair in pairs)}
+    found = live(name, given, row["seed"], checkout)
+    if found is None:
+        return None
+    where, env = found
+    model = model_of(task(name, **given))
+    success = play(unpacked(row["machine"], model), model, env, episodes)
+    return row | {"live": {"environment": where, "episodes": episodes, "success": success}}
+
+
+def lines(rows: Sequence[Row]) -> str:
+    """A line a cell: sufficient seeds, and the mean success of all seeds in the model and in the environment."""
+    named = [row | {"who": (row["task"], row["learner"], row["preset"])} for row in rows if "live" in row]
+    told = []
+    for who, found in by(named, "who").items():
+        exact, there = mean(row["success"] for row in found), mean(row["live"]["success"] for row in found)
+        told.append([*who, counted(found), f"{exact:.3f}", f"{there:.3f}", found[0]["live"]["environment"]])
+    return table(HEAD, told)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, help="folder of ledgers")
+    parser.add_argument("--mikasa", type=Path, help="a checkout of MIKASA-Base")
+    parser.add_argument("--episodes", type=int, default=EPISODES)
+    parser.add_argument("--page", type=Path, help="a page with the marks of the table")
+    given = parser.parse_args()
+    if given.episodes < 1:
+        parser.error(f"argument --episodes: {given.episodes} is no number of episodes; give 1 or more")
+    if not given.results.is_dir():
+        parser.error(f"argument results: {given.results} is no folder; train into it with diacritic.studies.symbolic")
+    if given.page is not None and not given.page.exists():
+        parser.error(f"argument --page: {given.page} is not there; write it with the marks of the table first")
+    known: list[Row] = []
+    try:
+        for path in sorted(given.results.glob("*.jsonl")):
+            rows = [row for row in read_ledger(path) if "machine" in row]
+            found = [played(row, given.mikasa, given.episodes) for row in track(rows, f"playing {path.stem}")]
+            new = [row for row in found if row is not None]
+            merge_ledger(path, new)
+            print(f"{path.stem}: {len(new)} of {len(rows)} machines played", flush=True)
+            known += read_ledger(path)
+        if given.page is not None:
+            write_text(given.page, between(given.page.read_text(encoding="utf-8"), MARK, lines(known)))
+    except UserError as problem:
+        print(f"diacritic: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

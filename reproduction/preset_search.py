@@ -1,0 +1,172 @@
+"""The recorded search behind the preset `carousel`: development cells only, every combination, eight seeds.
+
+`python -m reproduction.preset_search --out FOLDER [--device cuda] [--recordings FOLDER] [--only TEXT]` writes
+preset-search.jsonl: one line a (cell, combination) with the number of sufficient seeds half way and at the end; lines
+of other cells that are already there stay. The winner has the most sufficient seeds over all cells at the end; then
+half way; then the smaller learning rate.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from certify import Model
+from certify.zoo import build
+from certify.zoo.registry import uniform
+from diacritic.demos.storage import load
+from diacritic.measure.gates import judge_scores, score_arrays, task_gate
+from diacritic.measure.recorded import Classes, score_codes
+from diacritic.measure.scores import Requirement, scores
+from diacritic.rollout.exact import closed_loop
+from diacritic.rollout.occupancy import watch
+from diacritic.studies.ledger import read_ledger
+from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.data import Data
+from diacritic.training.demonstrations import held_out_codes, prepare
+from diacritic.training.evaluate import machines
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.scheduler import train_together
+from diacritic.training.symbolic import from_model
+
+SEEDS = range(8)
+CODE_SCALES, RESIDUAL_SCALES, RATES = (0.05, 0.1, 0.2), (0.1, 0.3), (1e-3, 3e-3)
+RESTARTS, PRESSURES = (100,), ((0.0, 0.0), (0.0, 0.5))
+DEMONSTRATIONS, BATCH = 448, 512
+KEYS = ("code_scale", "residual_scale", "rate", "restarts", "pressure", "clip")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A development cell: what is learned, with the β of its family, and which runs pass its gate."""
+
+    name: str
+    data: Data
+    beta: float
+    judge: Callable[[Cohort], list[bool]]
+    batch: int | None = None
+
+
+def readout(gap1: int = 2, gap2: int = 6) -> Model:
+    """A symbolic readout-3 at M = 32: a mode is shown, its quartile decides the grasp, its octile the place."""
+    timeline = ["start", "show", *["wait"] * gap1, "grasp", *["carry"] * gap2, "place"]
+
+    def step(mode: int, actions: tuple[str, ...]) -> tuple[str, str]:
+        now = timeline[len(actions)]
+        shown = f"mode {mode}" if now == "show" else now
+        return shown, {"grasp": f"side {mode // 8}", "place": f"slot {mode // 4}"}.get(now, "wait")
+
+    return Model.from_latents(len(timeline), uniform(range(32)), step, "readout-3")
+
+
+def symbolic_cells() -> Iterator[Cell]:
+    """Cells of the zoo, judged exactly by the external gate."""
+    models = {
+        "gap toy, gap 6": (build("gap", gap2=6), 0.03),
+        "memory chain, 2 bits, delay 10": (build("memory-chain", bits=2, delay=10), 1e-3),
+        "memory chain, 3 bits, delay 10": (build("memory-chain", bits=3, delay=10), 1e-3),
+        "passive T-maze, L=10": (build("passive-t-maze", L=10), 1e-3),
+        "readout-3 sketch, M=32": (readout(), 1e-3),
+    }
+    for name, (model, beta) in models.items():
+        yield Cell(name, from_model(model), beta, _exact_judge(model))
+
+
+def _exact_judge(model: Model) -> Callable[[Cohort], list[bool]]:
+    required = Requirement.of(model)
+
+    def judge(cohort: Cohort) -> list[bool]:
+        found = []
+        for learned in machines(cohort.parameters, cohort.plan.carrier, model):
+            machine = learned.greedy()
+            steps = scores(watch(machine, model), required)
+            found.append(judge_scores("external", steps, closed_loop(machine, model).success).passed)
+        return found
+
+    return judge
+
+
+def recorded_cells(folder: Path) -> Iterator[Cell]:
+    """Recordings of the arm in a folder, judged by their task's gate on held-out episodes."""
+    names = {"two-cues, gap 6": "two-cues-gap-6", "readout-3, M=32": "readout-3-modes-32"}
+    for name, file in names.items():
+        demos = load(folder / file)
+        task = make_task(demos.task, **demos.parameters)
+        learned, others = demos.split(DEMONSTRATIONS)
+        prepared = prepare(learned, others, task)
+        classes = Classes.of(demos.symbols, demos.choices).take(slice(DEMONSTRATIONS, None))
+
+        def judge(cohort: Cohort, held: Data = prepared.held_out, task=task, classes=classes) -> list[bool]:
+            codes, gate = held_out_codes(cohort, held), task_gate(task)
+            return [bool(gate.passes(*score_arrays(score_codes(run, classes)))) for run in codes]
+
+        yield Cell(name, prepared.data, 1e-3, judge, BATCH)
+
+
+def search(cell: Cell, device: str, steps: int) -> list[dict[str, Any]]:
+    """All combinations of one cell; those of one preset variant are one cohort."""
+    combinations = list(product(CODE_SCALES, RESIDUAL_SCALES, RATES))
+    runs = tuple(
+        Run(seed, cell.beta, rate, None, code, residual) for code, residual, rate in combinations for seed in SEEDS
+    )
+    low = torch.bfloat16 if device == "cuda" and cell.batch is not None else None
+    lines = []
+    for restarts, pressure in product(RESTARTS, PRESSURES):
+        variant = replace(preset("carousel"), restarts=restarts, pressure=pressure)
+        cohort = Cohort(Plan(learner("plain"), variant, runs, steps, batch=cell.batch, low=low), cell.data, device)
+        found = []
+        for share in (0.5, 1.0):
+            train_together([cohort], until=share)
+            found.append(cell.judge(cohort))
+        for c, (code, residual, rate) in enumerate(combinations):
+            mine = slice(c * len(SEEDS), (c + 1) * len(SEEDS))
+            chosen = (code, residual, rate, restarts, list(pressure), variant.clip)
+            counts = {"sufficient_half_way": sum(found[0][mine]), "sufficient": sum(found[1][mine])}
+            lines.append(
+                {"cell": cell.name, **dict(zip(KEYS, chosen, strict=True)), "steps": steps, **counts, "of": len(SEEDS)}
+            )
+    return lines
+
+
+def winner(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The combination that the rule picks, with its counts over all cells."""
+    totals: dict[str, tuple[int, int, float]] = {}
+    for line in lines:
+        name = json.dumps({key: line[key] for key in KEYS})
+        end, half, _ = totals.get(name, (0, 0, 0.0))
+        totals[name] = (end + line["sufficient"], half + line["sufficient_half_way"], -line["rate"])
+    best = max(totals, key=lambda name: totals[name])
+    return {**json.loads(best), "sufficient": totals[best][0], "sufficient_half_way": totals[best][1]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--recordings", type=Path, help="where two-cues-gap-6 and readout-3-modes-32 are")
+    parser.add_argument("--only", default="", help="cells whose name holds this")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / "preset-search.jsonl"
+    lines: list[dict[str, Any]] = read_ledger(path) if path.exists() else []
+    recorded = recorded_cells(given.recordings) if given.recordings else ()
+    for cell in (*symbolic_cells(), *recorded):
+        if given.only not in cell.name:
+            continue
+        lines = [line for line in lines if line["cell"] != cell.name] + search(cell, given.device, given.steps)
+        partial = path.with_suffix(".partial")
+        partial.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        partial.replace(path)
+        print(f"{cell.name}: so far {json.dumps(winner(lines))}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

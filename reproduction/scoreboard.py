@@ -1,0 +1,72 @@
+"""The scoreboard of the whole paper, and every page below it.
+
+`python -m reproduction.scoreboard results docs/results` writes one page and one picture a study, and the index.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from diacritic.demos.storage import write_text
+from diacritic.studies.results import Results
+from reproduction.catalogue import STUDIES
+from reproduction.chart import chart
+from reproduction.compare import Comparison, compare
+from reproduction.pages import page
+from reproduction.predictions import Outcome, predictions
+from reproduction.verdicts import VERDICTS
+
+_TOLD = """Every table and figure of the paper is a study here. A line is a cell of trained runs or a figure; its
+verdict is *agrees* (no significant difference), *better*, *differs* or *not run*. *Ours alone* are cells of which the
+paper reports nothing. This page and those below it are written by `python -m reproduction.scoreboard results
+docs/results` from the ledgers in `results/`, and a test holds them together."""
+
+
+def comparisons(results: Results) -> list[Comparison]:
+    """Every study beside the paper."""
+    return [compare(study, results) for study in STUDIES.values()]
+
+
+def scoreboard(found: Sequence[Comparison], results: Results) -> str:
+    """The index page: verdicts by study and in all, and the predictions."""
+    heads = ["study", "lines", *VERDICTS]
+    lines = ["# Scoreboard", "", _TOLD, "", "| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    for comparison in found:
+        study, counts = comparison.study, comparison.counts
+        numbers = [sum(counts.values()), *counts.values()]
+        lines.append(f"| [{study.title}]({study.name}.md) | " + " | ".join(map(str, numbers)) + " |")
+    totals = [sum(comparison.counts[verdict] for comparison in found) for verdict in VERDICTS]
+    lines += ["| **all** | " + " | ".join(f"**{number}**" for number in (sum(totals), *totals)) + " |", ""]
+    return "\n".join([*lines, *_foretold(predictions(results))])
+
+
+def _foretold(outcomes: Iterable[Outcome]) -> list[str]:
+    told = {True: "held", False: "failed", None: "not run"}
+    lines = ["## Predictions fixed beforehand", "", "| prediction | paper | ours |", "|---|---|---|"]
+    for outcome in outcomes:
+        lines.append(f"| {outcome.prediction.said} | {told[outcome.prediction.paper]} | {told[outcome.ours]} |")
+    return [*lines, ""]
+
+
+def write_pages(results: Path, target: Path) -> list[Path]:
+    """The index, and one page and one picture a study."""
+    target.mkdir(parents=True, exist_ok=True)
+    known, written = Results.read(results), []
+    found = comparisons(known)
+    for comparison in found:
+        name, picture = comparison.study.name, chart(comparison)
+        texts = {f"{name}.md": page(comparison, f"{name}.svg" if picture else None)}
+        for file, text in (texts | ({f"{name}.svg": picture} if picture else {})).items():
+            write_text(target / file, text)
+            written.append(target / file)
+    write_text(target / "index.md", scoreboard(found, known))
+    return [*written, target / "index.md"]
+
+
+def main() -> None:
+    written = write_pages(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(f"{len(written)} files in {sys.argv[2]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""From the results of training to the cohort that is shipped: judged, played, unpacked, and small.
+
+`python -m reproduction.ship RESULTS` puts trained policies in place of the shipped ones. RESULTS is what `python -m
+diacritic.training FOLDER --half` wrote for the cell "two-cues gap=20, event-agnostic" of learning-targets. Its
+recording, and a fresh one to judge by, are made again where they are not found.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import diacritic
+from certify.errors import UserError
+from certify.progress import working
+from diacritic.demos.storage import write_text
+from diacritic.rollout.franka import EPISODES
+from diacritic.shipped import FOLDER, FORMAT, PROVENANCE
+from diacritic.studies.cell import Cell
+from diacritic.studies.collect import unpack
+from diacritic.studies.job_manifest import read_placed
+from diacritic.studies.recorded import Measured, measure
+from diacritic.studies.recordings import DEMOS, recording
+from diacritic.studies.tasks import task
+from diacritic.training.archive import unbundled
+from diacritic.training.worker import Result, read_result
+from reproduction.catalogue.learning_targets import CELLS
+
+LARGEST = 3_000_000  # bytes of a cohort
+CELL = next(cell for cell in CELLS if (cell.learner, cell.task) == ("event-agnostic", task("two-cues", gap=20)))
+TOLD = ("sufficient", "fresh_sufficient", "success", "side", "slot", "episodes", "same_codes")
+
+
+def ship(
+    results: Path, out: Path = FOLDER, demos: Path = DEMOS, cell: Cell = CELL, episodes: int = EPISODES
+) -> dict[str, Any]:
+    """Put a cell's trained runs in place of the shipped ones; what says where they come from."""
+    with unbundled(results) as place:
+        result, chosen = _trained(place, cell)
+    learned = recording(cell, demos)
+    fresh = recording(cell, demos, fresh=True)
+    with working(f"judging and playing {len(result.order.runs)} policies"):
+        found = measure(result, learned, fresh, episodes)
+    partial = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        names = unpack(found, learned, partial)
+        for name in {*names} - {names[k] for k in chosen}:
+            shutil.rmtree(partial / name)
+        document = _provenance(found, cell, {k: names[k] for k in chosen})
+        write_text(partial / PROVENANCE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+        if size > LARGEST:
+            said = f"makes a cohort of {size / 1e6:.1f} MB, more than {LARGEST / 1e6:g}; train it with --half"
+            raise UserError(str(results), said)
+        shutil.rmtree(out, ignore_errors=True)
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return document
+
+
+def _trained(place: Path, cell: Cell) -> tuple[Result, Sequence[int]]:
+    """The result that holds the cell's runs, and which of its runs they are."""
+    orders, placed = read_placed(place)
+    asked = next((item for item in placed if item.cell.digest == cell.digest), None)
+    if asked is None:
+        raise UserError(str(place), f"no order here trains {cell.name} with {cell.learner}, {cell.preset}")
+    names = {name for name, _ in asked.places}
+    result = read_result(orders[names.pop()], place)
+    if result is None or names:
+        raise UserError(str(place), f"holds no single result of {cell.name}, {cell.learner}; train it first")
+    return result, [k for _, k in asked.places]
+
+
+def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str, Any]:
+    """Everything that one needs to make the cohort again, and what was found of each run."""
+    order, notes = found.result.order, found.result.notes
+    only = f"{order.recording}-{order.learner.replace('+', '-')}-{order.preset}"
+    words = " ".join([*(f"{key}={value}" for key, value in cell.task.parameters), cell.learner, cell.preset])
+    rows = {k: found.row(k, cell.gate) for k in names}
+    return {
+        "format": FORMAT,
+        "cell": cell.name,
+        "recording": {"name": order.recording, "sha256": order.demos_sha256},
+        "order": asdict(order),
+        "commands": [
+            f'diacritic study export {cell.study} --only "{words}" --results NONE --out FOLDER',
+            f"python -m diacritic.training FOLDER --device cuda --half --only {only} --out RESULTS",
+            "python -m reproduction.ship RESULTS",
+        ],
+        "trained": {key: notes[key] for key in ("code_version", "device", "torch", "seconds", "supervising")},
+        "versions": {"diacritic": diacritic.__version__},
+        "runs": [
+            {"run": name, "seed": order.runs[k].seed, **{key: rows[k][key] for key in TOLD}}
+            for k, name in names.items()
+        ],
+    }
+
+
+def main() -> int:
+    """Bad input ends with one line on standard error and status 2."""
+    parser = argparse.ArgumentParser(
+        "python -m reproduction.ship", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", type=Path, help="a folder with results, or with bundles of them")
+    parser.add_argument("--demos", type=Path, default=DEMOS, help="where recordings are kept")
+    given = parser.parse_args()
+    try:
+        document = ship(given.results, demos=given.demos)
+    except UserError as problem:
+        print(f"diacritic: {problem}", file=sys.stderr)
+        return 2
+    for run in document["runs"]:
+        told = "sufficient" if run["sufficient"] else "failed"
+        print(f"seed {run['seed']}: {told}, success {run['success']:.2f} in {run['episodes']} episodes")
+    print(FOLDER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

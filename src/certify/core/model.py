@@ -1,0 +1,337 @@
+"""The finite symbolic model: an expert and what it can observe, as a layered history graph with exact weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from certify.core import graph_format
+from certify.core.exact import Ints, as_masses
+from certify.core.graph import Episodes, Graph, Laws, Names, build
+from certify.core.merged import Rational, generate
+from certify.core.reading import FORMAT, load_document, parse_document, rational, read_episodes
+from certify.errors import UserError
+
+L = TypeVar("L")
+S = TypeVar("S", bound=Hashable)
+_MAX_ARRAY_BYTES = 16 * 2**30
+_ARRAY_KEYS = {
+    "observations",
+    "actions",
+    "weights",
+    "laws",
+    "law_table",
+    "observation_names",
+    "action_names",
+    "empirical",
+    "name",
+}
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """The world behind a model: what it shows, and what the expert would do, after any actions whatever."""
+
+    latents: tuple[tuple[Any, Fraction], ...]  # hidden values with their weights
+    step: Callable[[Any, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]]  # as `from_latents` takes it
+    owner: tuple[int, ...]  # of each episode enumerated, the place of its latent
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weighted episodes of observations and expert action laws, or a merged graph that stands for them.
+
+    Build one with `from_episodes`, `from_arrays`, `from_latents`, `from_generative`, or read one with `load`.
+    """
+
+    graph: Graph
+    episodes: Episodes | None = None
+    name: str = ""
+    dynamics: Dynamics | None = field(default=None, compare=False, repr=False)  # only `from_latents` knows them
+
+    @property
+    def horizon(self) -> int:
+        return self.graph.horizon
+
+    @staticmethod
+    def from_episodes(document: Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str = "") -> Model:
+        """From the JSON format `certify-model/1` as plain Python values, or from its list of episodes alone."""
+        if isinstance(document, list | tuple):
+            steps = document[0].get("steps") if document and isinstance(document[0], Mapping) else None
+            document = {"horizon": max(1, len(steps)) if isinstance(steps, list) else 1, "episodes": list(document)}
+        document = cast(Mapping[str, Any], document)  # whatever it is, the reader says what is wrong with it
+        episodes = read_episodes(document)
+        return Model(build(episodes), episodes, name or str(document.get("name", "")))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Model:
+        """From the text of a `certify-model/1` or `certify-graph/1` document."""
+        return _from_document(parse_document(text))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Model:
+        """From a file: JSON, or npz arrays as `from_arrays` takes them."""
+        path = Path(path)
+        if path.suffix == ".npz":
+            return Model.from_arrays(**_load_arrays(path))
+        return _from_document(load_document(path))
+
+    @staticmethod
+    def from_arrays(
+        observations: ArrayLike,
+        actions: ArrayLike,
+        weights: ArrayLike | None = None,
+        laws: ArrayLike | None = None,
+        law_table: ArrayLike | None = None,
+        *,
+        observation_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+        empirical: bool = False,
+        name: str = "",
+    ) -> Model:
+        """From integer arrays, one row an episode, one column a step.
+
+        `weights` are integer counts (all 1 if absent) and stand for weight/total. `laws` holds an index into
+        `law_table` for each step, whose rows are integer weights over actions; without them the expert is
+        deterministic and its law is the action it drew.
+        """
+        obs, act = _matrix("observations", observations), _matrix("actions", actions)
+        if obs.shape != act.shape:
+            raise UserError("actions", f"shape {act.shape}, but observations have shape {obs.shape}")
+        weight = np.ones(len(obs), np.int64) if weights is None else _integers("weights", weights, 1)
+        if len(weight) != len(obs):
+            raise UserError("weights", f"{len(weight)} weights for {len(obs)} episodes")
+        kept = np.flatnonzero(weight != 0)
+        if not len(kept):
+            raise UserError("weights", "every weight is zero")
+        width = max(int(act.max()) + 1, len(action_names or ()))
+        table, law = Laws(), act
+        if laws is None:
+            for action in range(width):
+                table.intern({action: Fraction(1)})
+        else:
+            law, width = _read_laws(table, laws, law_table, act, width)
+        if len(kept) < len(obs):
+            obs, act, law, weight = obs[kept], act[kept], law[kept], weight[kept]
+        mass = (
+            weight if weight.dtype != object and float(weight.sum(dtype=float)) < 2**61 else as_masses(map(int, weight))
+        )
+        episodes = Episodes(
+            obs,
+            act,
+            law,
+            mass,
+            _names("observation_names", observation_names, int(obs.max()) + 1, "o"),
+            _names("action_names", action_names, width, "a"),
+            table,
+            kept,
+            bool(empirical),
+        )
+        return Model(build(episodes), episodes, str(name))
+
+    @staticmethod
+    def from_latents(
+        horizon: int,
+        latents: Mapping[L, Rational] | Iterable[tuple[L, Rational]],
+        step: Callable[[L, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]],
+        name: str = "",
+    ) -> Model:
+        """From a callable: `step(latent, actions so far)` gives the observation and the expert's law.
+
+        Every latent is enumerated, and every action that a law allows is followed with its exact probability. The
+        callable stays with the model as its `dynamics`, so that policies other than the expert can be played in it.
+        """
+        if horizon < 1:
+            raise UserError("horizon", f"expected a whole number of steps, at least 1, not {horizon}")
+        items = cast(Iterable[tuple[L, Rational]], latents.items() if isinstance(latents, Mapping) else latents)
+        weighted = tuple((latent, rational(weight, f"latents[{latent!r}]")) for latent, weight in items)
+        episodes: list[dict[str, Any]] = []
+        owner: list[int] = []
+        for place, (latent, weight) in enumerate(weighted):
+            stack: list[tuple[Fraction, tuple[dict[str, Any], ...]]] = [(weight, ())]
+            while stack:
+                mass, steps = stack.pop()
+                if len(steps) == horizon:
+                    episodes.append({"weight": mass, "steps": list(steps)})
+                    owner.append(place)
+                    continue
+                observation, law = step(latent, tuple(s["action"] for s in steps))
+                law = {law: 1} if isinstance(law, str) else law
+                for action, p in reversed(list(law.items())):
+                    share = mass * rational(p, f"step({latent!r}, …)")
+                    if share:
+                        stack.append((share, (*steps, {"obs": observation, "action_law": law, "action": action})))
+        model = Model.from_episodes({"horizon": horizon, "episodes": episodes}, name)
+        return replace(model, dynamics=Dynamics(weighted, step, tuple(owner)))
+
+    @staticmethod
+    def from_generative(
+        horizon: int,
+        start: Mapping[S, Rational],
+        observe: Callable[[int, S], Mapping[str, Rational] | str],
+        expert: Callable[[int, S], Mapping[str, Rational] | str],
+        move: Callable[[int, S, str], Mapping[S, Rational] | S],
+        name: str = "",
+    ) -> Model:
+        """From hidden states: who starts, what each shows, how the expert acts on it, where it leads (t = 1…T).
+
+        Histories with equal observation and equal exact posterior are merged, so that the number of histories may be
+        astronomical while the graph stays small. Probabilities are rationals; a plain value is certain.
+        """
+        return Model(generate(horizon, start, observe, expert, move), None, name)
+
+    @cached_property
+    def canonical_bytes(self) -> bytes:
+        """What the digest is taken over: equal episodes merged, sorted, lowest terms, sorted keys, no spaces."""
+        try:
+            return graph_format.canonical(self.graph) if self.episodes is None else _canonical_episodes(self.episodes)
+        except ValueError:  # Python writes no integer of more than 4300 digits
+            raise UserError("", "a weight has too many digits to be written down") from None
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical bytes, in hexadecimal."""
+        return hashlib.sha256(self.canonical_bytes).hexdigest()
+
+    def to_json(self) -> str:
+        """The model as a document that `load` and the certificate checker read."""
+        return self.canonical_bytes.decode() + "\n"
+
+
+def _from_document(document: Any) -> Model:
+    name = str(document.get("name", "")) if isinstance(document, Mapping) else ""
+    if isinstance(document, Mapping) and document.get("format") == graph_format.FORMAT:
+        return Model(graph_format.read(document), None, name)
+    return Model.from_episodes(document, name) if isinstance(document, Mapping) else _refuse()
+
+
+def _refuse() -> Model:
+    raise UserError("", 'expected an object with "horizon" and "episodes"')
+
+
+def _canonical_episodes(episodes: Episodes) -> bytes:
+    laws = [
+        json.dumps(
+            {episodes.actions[a]: str(p) for a, p in law}, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        )
+        for law in episodes.laws.table
+    ]
+    quoted = [
+        [json.dumps(name, ensure_ascii=False) for name in names] for names in (episodes.observations, episodes.actions)
+    ]
+    merged: dict[str, int] = {}
+    for obs, act, law, weight in zip(
+        episodes.observation.tolist(), episodes.action.tolist(), episodes.law.tolist(), episodes.weight, strict=True
+    ):
+        steps = ",".join(
+            f'{{"action":{quoted[1][a]},"action_law":{laws[k]},"obs":{quoted[0][o]}}}'
+            for o, a, k in zip(obs, act, law, strict=True)
+        )
+        merged[steps] = merged.get(steps, 0) + int(weight)
+    total = sum(merged.values())
+    body = ",".join(
+        f'{{"steps":[{steps}],"weight":"{Fraction(weight, total)}"}}' for steps, weight in sorted(merged.items())
+    )
+    empirical = '"empirical":true,' if episodes.empirical else ""
+    return f'{{{empirical}"episodes":[{body}],"format":"{FORMAT}","horizon":{episodes.observation.shape[1]}}}'.encode()
+
+
+def _load_arrays(path: Path) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(item.file_size for item in archive.infolist()) > _MAX_ARRAY_BYTES:
+                raise UserError("", f"the arrays take more than {_MAX_ARRAY_BYTES:,} bytes")
+        with np.load(path, allow_pickle=False) as data:
+            arrays = {key: data[key] for key in data.files}
+    except OSError as error:
+        raise UserError("", f"cannot be read: {error.strerror or error}") from None
+    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, zipfile.LargeZipFile) as error:
+        raise UserError("", f"not an npz file of plain arrays: {error}") from None
+    unknown = sorted(arrays.keys() - _ARRAY_KEYS)
+    if unknown:
+        raise UserError("", f'unknown array "{unknown[0]}"; expected {", ".join(sorted(_ARRAY_KEYS))}')
+    missing = sorted({"observations", "actions"} - arrays.keys())
+    if missing:
+        raise UserError("", f'the array "{missing[0]}" is missing')
+    for key in ("observation_names", "action_names"):
+        if key in arrays:
+            arrays[key] = [str(item) for item in np.atleast_1d(arrays[key])]
+    for key, kind in (("empirical", bool), ("name", str)):
+        if key in arrays:
+            arrays[key] = kind(arrays[key][()])
+    return arrays
+
+
+def _integers(place: str, values: ArrayLike, dimensions: int) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != dimensions or not array.size:
+        raise UserError(place, f"expected {dimensions} axes with at least one entry, not shape {array.shape}")
+    whole = array.dtype.kind in "iu" or (array.dtype == object and all(type(x) is int for x in array.flat))
+    if not whole:
+        raise UserError(place, f"expected integers, not {array.dtype}")
+    if array.min() < 0:
+        raise UserError(place, f"the entry {array.min()} is negative")
+    if array.dtype.kind == "u" and array.max() > 2**62:
+        return array.astype(object)
+    return array if array.dtype == object else array.astype(np.int64, copy=False)
+
+
+def _matrix(place: str, values: ArrayLike) -> Ints:
+    array = _integers(place, values, 2)
+    if array.dtype == object or array.max() >= 2**31:
+        raise UserError(place, "an id is too large; number the symbols from 0")
+    return array
+
+
+def _read_laws(table: Laws, laws: ArrayLike, law_table: ArrayLike | None, act: Ints, width: int) -> tuple[Ints, int]:
+    index = _matrix("laws", laws)
+    if law_table is None:
+        raise UserError("law_table", "missing, but laws are given")
+    rows = _integers("law_table", law_table, 2)
+    if index.shape != act.shape or index.max() >= len(rows):
+        raise UserError("laws", f"expected shape {act.shape} with entries below {len(rows)}")
+    ids: list[int] = []
+    for k, row in enumerate(rows.tolist()):
+        if not sum(row):
+            raise UserError(f"law_table[{k}]", "the row is all zero, so it is no distribution")
+        ids.append(table.intern({a: Fraction(w, sum(row)) for a, w in enumerate(row)}))
+    support = np.zeros((len(rows), max(width, rows.shape[1])), bool)
+    support[:, : rows.shape[1]] = rows != 0
+    outside = np.argwhere(~support[index, act])
+    if len(outside):
+        episode, t = outside[0].tolist()
+        raise UserError(f"actions[{episode}, {t}]", f"action {act[episode, t]} is outside the support of its law")
+    return np.array(ids, np.int64)[index], support.shape[1]
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """The names o0, o1, …, made when asked for."""
+
+    letter: str
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, k: SupportsIndex, /) -> str:
+        return f"{self.letter}{range(self.size)[k]}"
+
+
+def _names(place: str, names: Sequence[str] | None, count: int, letter: str) -> Names:
+    if names is None:
+        return _Numbered(letter, count)
+    if len(names) < count or len(set(names)) != len(names):
+        raise UserError(place, f"expected {count} different names, not {len(names)} with {len(set(names))} different")
+    return tuple(str(name) for name in names)

@@ -1,0 +1,230 @@
+"""Read the model format `certify-model/1`: strict, exact, and every refusal names its place."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certify.core.exact import as_masses, brief, common_denominator
+from certify.core.graph import Episodes, Laws
+from certify.errors import UserError
+
+FORMAT = "certify-model/1"
+MAX_BYTES = 128 * 2**20
+_RATIONAL = re.compile(r"[+-]?\d+(/\d+|(\.\d*)?([eE][+-]?\d{1,3})?)|[+-]?\.\d+([eE][+-]?\d{1,3})?", re.ASCII)
+_ZERO_DENOMINATOR = re.compile(r"/0+$")
+_MAX_DIGITS = 4000
+_MODEL_KEYS = {"format", "name", "notes", "horizon", "episodes", "empirical"}
+_EPISODE_KEYS = {"weight", "latent", "notes", "steps"}
+_STEP_KEYS = {"obs", "action_law", "action"}
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that remembers the first key that was given twice."""
+
+    duplicate: str | None = None
+
+
+class _Number(str):
+    """A JSON number kept as its own digits, so that decimals are read exactly."""
+
+
+def load_document(path: Path) -> Any:
+    """Parse a JSON file into plain values, refusing what is too large, too deep or not UTF-8."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise UserError(
+                "", f"the file has {size:,} bytes, more than {MAX_BYTES:,}; give large models as npz arrays"
+            )
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UserError("", f"cannot be read: {error.strerror}") from None
+    return parse_document(raw)
+
+
+def parse_document(raw: bytes | str) -> Any:
+    """JSON text to plain values; duplicate keys are remembered for the walk that knows their path."""
+    try:
+        return json.loads(
+            raw if isinstance(raw, str) else raw.decode("utf-8-sig"),
+            object_pairs_hook=_object,
+            parse_float=_Number,
+            parse_int=_Number,
+            parse_constant=_Number,
+        )
+    except UnicodeDecodeError as error:
+        raise UserError("", f"not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise UserError("", f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise UserError("", "nested too deeply to be a model; a model has five levels") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Object:
+    result = _Object(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        result.duplicate = next(key for key, _ in pairs if key in seen or seen.add(key))
+    return result
+
+
+def rational(value: Any, place: str) -> Fraction:
+    """An exact rational: an integer, a Fraction, or text such as ``1/4``, ``0.25`` or ``1e-3``."""
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        kind = "a float, which is not exact" if isinstance(value, float) else f"{_shown(value)}"
+        raise UserError(place, f'expected a rational such as "1/4" or "0.25", not {kind}')
+    if isinstance(value, str):
+        digits = value.strip()
+        if len(digits) > _MAX_DIGITS or not _RATIONAL.fullmatch(digits) or _ZERO_DENOMINATOR.search(digits):
+            raise UserError(place, f'expected a rational such as "1/4" or "0.25", not {_shown(value)}')
+        return Fraction(digits)
+    return Fraction(value)
+
+
+def read_episodes(document: Any) -> Episodes:
+    """Validate a whole model and turn it into arrays."""
+    model = mapping(document, "", _MODEL_KEYS, {"horizon", "episodes"})
+    if model.get("format", FORMAT) != FORMAT:
+        raise UserError("format", f'expected "{FORMAT}", not {_shown(model["format"])}')
+    if not isinstance(model.get("name", ""), str) or isinstance(model.get("name"), _Number):
+        raise UserError("name", f"expected text, not {_shown(model['name'])}")
+    empirical = model.get("empirical", False)
+    if not isinstance(empirical, bool):
+        raise UserError("empirical", f"expected true or false, not {_shown(empirical)}")
+    horizon = rational(model["horizon"], "horizon")
+    if horizon.denominator != 1 or horizon < 1:
+        raise UserError("horizon", f"expected a whole number of steps, at least 1, not {brief(horizon)}")
+    if not isinstance(model["episodes"], list) or not model["episodes"]:
+        raise UserError("episodes", "expected a list with at least one episode")
+    return _Reader(int(horizon), empirical).read(model["episodes"])
+
+
+class _Reader:
+    def __init__(self, horizon: int, empirical: bool) -> None:
+        self.horizon, self.empirical = horizon, empirical
+        self.observations: dict[str, int] = {}
+        self.actions: dict[str, int] = {}
+        self.laws = Laws()
+        self.known: dict[tuple[tuple[str, Any], ...], tuple[int, frozenset[str]]] = {}
+
+    def read(self, items: list[Any]) -> Episodes:
+        weights: list[Fraction] = []
+        rows: list[list[tuple[int, int, int]]] = []
+        for index, item in enumerate(items):
+            place = f"episodes[{index}]"
+            episode = mapping(item, place, _EPISODE_KEYS, {"weight", "steps"})
+            weight = rational(episode["weight"], f"{place}.weight")
+            if weight < 0:
+                raise UserError(f"{place}.weight", f"the weight {brief(weight)} is negative")
+            weights.append(weight)
+            rows.append(self.steps(episode["steps"], f"{place}.steps"))
+        if sum(weights) != 1:
+            raise UserError("episodes", f"the weights sum to {brief(sum(weights))}, not to 1")
+        kept = [index for index, weight in enumerate(weights) if weight]
+        table = np.array([rows[index] for index in kept], np.int64).reshape(len(kept), self.horizon, 3)
+        return Episodes(
+            table[:, :, 0],
+            table[:, :, 1],
+            table[:, :, 2],
+            as_masses(common_denominator([weights[index] for index in kept])[0]),
+            tuple(self.observations),
+            tuple(self.actions),
+            self.laws,
+            np.array(kept, np.int64),
+            self.empirical,
+        )
+
+    def steps(self, steps: Any, place: str) -> list[tuple[int, int, int]]:
+        if not isinstance(steps, list):
+            raise UserError(place, f"expected a list of steps, not {_shown(steps)}")
+        if len(steps) != self.horizon:
+            wanted = brief(self.horizon)
+            raise UserError(place, f"{len(steps)} steps, but the horizon is {wanted}; pad or cut every episode to it")
+        row: list[tuple[int, int, int]] = []
+        for t, item in enumerate(steps):
+            # a plain dict of the right keys, the common case, needs no place; errors look it up again
+            if type(item) is not _Object or item.duplicate or item.keys() != _STEP_KEYS:
+                mapping(item, f"{place}[{t}]", _STEP_KEYS, _STEP_KEYS)
+            obs, action = item["obs"], item["action"]
+            if type(obs) is not str or type(action) is not str:
+                text(obs, f"{place}[{t}].obs")
+                text(action, f"{place}[{t}].action")
+            law, support = self.law(item["action_law"], lambda t=t: f"{place}[{t}].action_law")
+            if action not in support:
+                known = ", ".join(map(_shown, sorted(support)))
+                raise UserError(
+                    f"{place}[{t}].action", f"{_shown(action)} is outside the support of its action_law ({known})"
+                )
+            row.append((index_name(self.observations, obs), index_name(self.actions, action), law))
+        return row
+
+    def law(self, value: Any, place: Callable[[], str]) -> tuple[int, frozenset[str]]:
+        if not isinstance(value, Mapping) or getattr(value, "duplicate", None) or not value:
+            mapping(value, place(), None, set())
+            raise UserError(place(), "the law is empty; give each action its probability")
+        try:
+            key = tuple(value.items())
+            if key in self.known:
+                return self.known[key]
+        except TypeError:
+            key = None
+        law: dict[int, Fraction] = {}
+        for name, p in value.items():
+            text(name, place())
+            probability = rational(p, f"{place()}[{json.dumps(name)}]")
+            if probability < 0:
+                raise UserError(f"{place()}[{json.dumps(name)}]", f"the probability {brief(probability)} is negative")
+            if probability:
+                law[index_name(self.actions, name)] = probability
+        if sum(law.values()) != 1:
+            raise UserError(place(), f"the probabilities sum to {brief(sum(law.values()))}, not to 1")
+        names = tuple(self.actions)
+        result = self.laws.intern(law), frozenset(names[action] for action in law)
+        if key is not None:
+            self.known[key] = result
+        return result
+
+
+def text(value: Any, place: str) -> str:
+    """A name: any text, but not a number."""
+    if not isinstance(value, str) or isinstance(value, _Number):
+        raise UserError(place, f"expected text, not {_shown(value)}")
+    return value
+
+
+def index_name(names: dict[str, int], name: str) -> int:
+    """The number of a name; a new one gets the next."""
+    if name not in names:
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise UserError("", f"the name {_shown(name)} holds half a surrogate pair, which is not text")
+        names[name] = len(names)
+    return names[name]
+
+
+def mapping(value: Any, place: str, known: Iterable[str] | None, required: Iterable[str]) -> Mapping[str, Any]:
+    """An object with the right keys, each given once."""
+    if not isinstance(value, Mapping):
+        raise UserError(place, f"expected an object, not {_shown(value)}")
+    duplicate = getattr(value, "duplicate", None)
+    if duplicate is not None:
+        raise UserError(place, f"the key {_shown(duplicate)} is given twice")
+    unknown = [key for key in value if known is not None and key not in known]
+    if unknown:
+        raise UserError(place, f"unknown key {_shown(unknown[0])}; expected {', '.join(sorted(known or ()))}")
+    missing = sorted(key for key in required if key not in value)
+    if missing:
+        raise UserError(place, f'the key "{missing[0]}" is missing')
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A value as one short piece of text."""
+    if isinstance(value, Mapping | list):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    shown = value if isinstance(value, _Number) else json.dumps(value, ensure_ascii=True, default=repr)
+    return shown if len(shown) <= 60 else shown[:57] + "…"

@@ -1,0 +1,215 @@
+"""Where a foreign policy is audited: a task with its episodes, decisions, classes and nuisances; here symbolic ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify import Model
+from certify.core.graph import Names
+from certify.errors import UserError
+from diacritic.measure.decoding import Label, labels_of
+from diacritic.measure.gates import SUCCESS
+from diacritic.measure.interventions import Episodes, model_episodes
+from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.policy_adapters import Sight, leaves
+from diacritic.measure.scores import Requirement, episode_nodes, law_table
+from diacritic.measure.scripted_policy import Script, Shows, Stage, whole_episodes
+from diacritic.measure.symbolic_run import plateaus
+from diacritic.measure.verdict import Control, Finding
+from diacritic.measure.windows import derived_windows
+from diacritic.rollout.exact import BRANCH_LIMIT
+from diacritic.tasks.world import Place, world_of
+
+MOST_EPISODES = 4096
+
+Ints = NDArray[np.integer[Any]]
+Steps = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """Whether the decisions are right, and the controls that say so."""
+
+    finding: Finding
+    controls: tuple[Control, ...]
+
+
+class Setting(Shows, Protocol):
+    """All that the audit needs to know of a task; steps count from 0."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def occupancy(self) -> str: ...
+    @property
+    def episodes(self) -> Episodes:
+        """What is shown is a number for `show`."""
+        ...
+
+    @property
+    def decisions(self) -> Sequence[int]: ...
+    @property
+    def required(self) -> Sequence[float | None]:
+        """R_t."""
+        ...
+
+    @property
+    def stretches(self) -> Mapping[str, Steps]:
+        """Where memory is looked at."""
+        ...
+
+    @property
+    def least(self) -> float:
+        """Share of the pairs that must be told apart to count as a decision."""
+        ...
+
+    @property
+    def most_pairs(self) -> int: ...
+
+    def decide(self, actions: Sequence[Any], step: int) -> Ints:
+        """The decision that each action is."""
+        ...
+
+    def rows(self, step: int) -> Ints:
+        """Episodes whose states are decoded as they go into this step: one for each history before it."""
+        ...
+
+    def labels(self, window: str, step: int) -> Iterator[Label]:
+        """What may be decoded there; nothing where ~_t has no classes."""
+        ...
+
+    def behave(self, stage: Stage) -> Behaviour:
+        """Are the decisions right, on the expert's histories and in closed loop?"""
+        ...
+
+
+class SymbolicSetting:
+    """Every history of a finite model, with its exact weight."""
+
+    occupancy = "every history"
+    least = 0.0
+    most_pairs = 128
+
+    def __init__(self, model: Model) -> None:
+        listed = model_episodes(model)
+        count = listed.symbols.shape[1]
+        if count > MOST_EPISODES:
+            said = f"has {count:,} episodes, and a policy is driven along {MOST_EPISODES:,} at most"
+            raise UserError(model.name or "model", f"{said}; give a smaller instance")
+        self.model, self.title = model, model.name or "model"
+        self._names = _all(model.graph.observations), _all(model.graph.actions)
+        self._eyes = tuple(np.eye(len(names), dtype=np.float32) for names in self._names)
+        self.episodes = replace(listed, observations=self._events(listed.observations, listed.previous))
+        requirement = Requirement.of(model)
+        self.required = requirement.bits
+        self._relations, self._nodes = requirement.relations, episode_nodes(model)
+        bits = [conditional_entropy(g, o, listed.weights) for g, o in zip(listed.laws, listed.symbols, strict=True)]
+        self.decisions = list(derived_windows(requirement.bits, bits).decisions.values())
+        self.stretches = plateaus(requirement.bits)
+        self._laws = law_table(model.graph) > 0
+
+    def _events(self, observation: Any, previous: Any) -> Any:
+        """What is seen and what was done before it, as one number."""
+        return observation * (len(self._names[1]) + 1) + previous
+
+    def show(self, event: int) -> tuple[Sight, Sight]:
+        seen, before = divmod(event, len(self._names[1]) + 1)
+        observation = Sight(self._eyes[0][seen], seen, self._names[0][seen])
+        if before == len(self._names[1]):
+            return observation, Sight(np.zeros(before, np.float32), absent=True)
+        return observation, Sight(self._eyes[1][before], before, self._names[1][before])
+
+    def understand(self, raw: Any) -> int:
+        """From a name, a number, or one score an action."""
+        names = self._names[1]
+        if isinstance(raw, str):
+            if raw not in names:
+                raise UserError("policy", f"does {raw!r}, which is no action of the task: {', '.join(names[:8])}")
+            return names.index(raw)
+        parts = list(leaves(raw))
+        values = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+        if values.size == 1 and values.dtype.kind in "iu" and 0 <= values[0] < len(names):
+            return int(values[0])
+        if values.shape != (len(names),) or not np.isfinite(values).all():
+            wanted = f"a name, a number 0…{len(names) - 1}, or {len(names)} finite scores"
+            raise UserError("policy", f"its action is {_told(values)}; expected {wanted}")
+        return int(values.argmax())
+
+    def decide(self, actions: Sequence[Any], step: int) -> Ints:
+        return np.array(actions, np.int64)
+
+    def rows(self, step: int) -> Ints:
+        return np.unique(self._nodes[step - 1], return_index=True)[1]
+
+    def labels(self, window: str, step: int) -> Iterator[Label]:
+        """The observations before are what is hidden: each way in which they part the histories, once."""
+        rows, relation = self.rows(step), self._relations[step]
+        if not relation.transitive:
+            return
+        seen, memory = self.episodes.symbols[step][rows], relation.kind[self._nodes[step][rows]]
+        ways: dict[bytes, int] = {}
+        for before in range(step):
+            ways.setdefault(joint(self.episodes.symbols[before][rows]).tobytes(), before)
+        hidden = {f"seen at step {before + 1}": self.episodes.symbols[before][rows] for before in ways.values()}
+        yield from labels_of(window, step, seen, memory, hidden)
+
+    def behave(self, stage: Stage) -> Behaviour:
+        """On the expert's histories, and in closed loop with every branch."""
+        scripts = whole_episodes(self.episodes)
+        acts = np.array([[stage.action(script[: t + 1]) for t in range(len(script))] for script in scripts]).T
+        right = self._laws[self.episodes.laws, acts]  # [T, N]
+        weights = self.episodes.weights
+        wrong = {f"step {t + 1}": float(weights[~row].sum()) for t, row in enumerate(right) if not row.all()}
+        watched = float(weights[right.all(0)].sum())
+        shown = ", ".join(f"{name} ({share:.1%})" for name, share in list(wrong.items())[:4])
+        said = f"right throughout with probability {watched:.3f}" + (f"; wrong at {shown}" if wrong else "")
+        controls = [Control("sufficiency", "expert's histories", watched >= SUCCESS, said, wrong)]
+        success = self.closed_loop(stage)
+        if success is None:
+            text = f"more than {BRANCH_LIMIT:,} branches, so it was not enumerated"
+            controls.append(Control("sufficiency", "closed loop", None, text))
+        else:
+            exact = f"success {success:.3f}, exact"
+            controls.append(Control("sufficiency", "closed loop", success >= SUCCESS, exact, success))
+        judged, where = (watched, "on the expert's histories") if success is None else (success, "in closed loop")
+        because = f"{where} every action is the expert's with probability {judged:.3f}"
+        return Behaviour(Finding("yes" if judged >= SUCCESS else "no", because), tuple(controls))
+
+    def closed_loop(self, stage: Stage) -> float | None:
+        """P(every action lies in the support of the expert's law where it is taken); None: too many branches."""
+        world = world_of(self.model)
+        starts = world.starts()
+        total = sum(weight for _, weight in starts)
+        none = len(self._names[1])
+        stack: list[tuple[Place, Script, int, float]] = [(place, (), none, w / total) for place, w in starts]
+        success, branches = 0.0, 0
+        while stack:
+            place, script, before, weight = stack.pop()
+            branches += 1
+            if branches > BRANCH_LIMIT:
+                return None
+            seen, correct = world.look(place)
+            if seen is None:
+                continue
+            script = (*script, int(self._events(seen, before)))
+            action = stage.action(script)
+            if action not in correct:
+                continue
+            if len(script) == self.model.horizon:
+                success += weight
+                continue
+            answers = world.answer(place, action)
+            mass = sum(share for _, share in answers)
+            stack += [(target, script, action, weight * share / mass) for target, share in answers]
+        return min(1.0, success)
+
+
+def _all(names: Names) -> tuple[str, ...]:
+    return tuple(names[k] for k in range(len(names)))
+
+
+def _told(values: NDArray[Any]) -> str:
+    return f"{values.dtype} of {values.size} entries" if values.size != 1 else f"{values[0]}"

@@ -1,0 +1,142 @@
+"""A Franka task as a place to audit foreign policies: its recorded episodes, and the simulator for the closed loop."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify.errors import UserError
+from certify.progress import track
+from diacritic.demos.leaks import coarse, most_values
+from diacritic.demos.storage import Demos
+from diacritic.measure.audit_task import Behaviour, Steps
+from diacritic.measure.content import hidden_labels
+from diacritic.measure.decoding import Label, labels_of
+from diacritic.measure.flags import CORRECT, class_error
+from diacritic.measure.interventions import TOLD, Episodes
+from diacritic.measure.policy_adapters import Foreign, Sight, leaves
+from diacritic.measure.recorded import Classes
+from diacritic.measure.scores import POSITIVE
+from diacritic.measure.scripted_policy import Stage, whole_episodes
+from diacritic.measure.verdict import Control, Finding
+from diacritic.rollout.franka import play
+from diacritic.tasks.franka.pixels import pixel_channels
+from diacritic.tasks.franka.task import draw_latents
+from diacritic.tasks.franka.tasks import make_task
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.integer[Any]]
+
+
+class RecordedSetting:
+    """The last episodes of a recording; `played` more in closed loop."""
+
+    least = TOLD
+    most_pairs = 48
+
+    def __init__(self, demos: Demos, most: int = 256, played: int = 16, seed: int = 0) -> None:
+        self.task = make_task(demos.task, **demos.parameters)
+        if demos.task_version != self.task.version:
+            said = f"was recorded with version {demos.task_version} of {demos.task}; this is {self.task.version}"
+            raise UserError("demos", f"{said}; record anew")
+        last = slice(max(0, demos.episodes - most), None)
+        self.demos, self._played, self._seed = demos.take(last), played, seed
+        self._classes = Classes.of(demos.symbols, demos.choices).take(last)
+        self.title, count = demos.task, self.demos.episodes
+        few = most_values(count)
+        labels = hidden_labels(self.demos)
+        self._hidden = {name: coarse(values, int(values.max()) + 1, few) for name, values in labels.items()}
+        self.occupancy = f"{count} recorded episodes"
+        self.decisions = list(self.task.decisions.values())
+        self.required = self._classes.required
+        windows = {name: tuple(steps) for name, steps in self.task.windows.items()}
+        self.stretches: dict[str, Steps] = {
+            name: steps for name, steps in windows.items() if max(self.required[t] for t in steps) > POSITIVE
+        }
+        events = np.arange(demos.steps * count).reshape(demos.steps, count)
+        weights = np.full(count, 1 / count)
+        self.episodes = Episodes(events, events, self.demos.symbols, self.demos.choices, self._classes.action, weights)
+
+    def show(self, event: int) -> tuple[Sight, Sight]:
+        t, n = divmod(event, self.demos.episodes)
+        frame = None if self.demos.frames is None else self.demos.frames[t, n]
+        before = None if t == 0 else self.demos.actions[t - 1, n]
+        return self.sight(self.demos.observations[t, n], frame), self.executed(before)
+
+    def sight(self, observation: Floats, frame: NDArray[np.uint8] | None) -> Sight:
+        """What a policy is shown; one with a camera does not see where things are."""
+        return Sight(observation if frame is None else pixel_channels(observation), frame=frame)
+
+    def executed(self, action: Floats | None) -> Sight:
+        if action is None:
+            return Sight(np.zeros(self.demos.actions.shape[2], np.float32), absent=True)
+        return Sight(np.asarray(action, np.float32))
+
+    def understand(self, raw: Any) -> Floats:
+        """A row of finite numbers."""
+        wanted = self.demos.actions.shape[2]
+        parts = list(leaves(raw))
+        values = np.concatenate(parts).astype(np.float32) if parts else np.zeros(0, np.float32)
+        if values.shape != (wanted,) or not np.isfinite(values).all():
+            raise UserError("policy", f"its action is {values.tolist()[:8]}; expected {wanted} finite numbers")
+        return values
+
+    def decide(self, actions: Sequence[Any], step: int) -> Ints:
+        """The symbolic action whose mean is nearest."""
+        choices = self.demos.choices[step]
+        means = np.stack([self.demos.actions[step][choices == kind].mean(0) for kind in np.unique(choices)])
+        return np.square(np.stack(actions)[:, None] - means).sum(-1).argmin(1)
+
+    def rows(self, step: int) -> Ints:
+        return np.arange(self.demos.episodes)
+
+    def labels(self, window: str, step: int) -> Iterator[Label]:
+        """The hidden values of the recording, those of many values by their leading bits."""
+        if step not in self._classes.loose:
+            yield from labels_of(window, step, self.demos.symbols[step], self._classes.memory[step], self._hidden)
+
+    def behave(self, stage: Stage) -> Behaviour:
+        """Classes chosen at the decisions while the expert acts, and success while the policy does."""
+        scripts, errors = whole_episodes(self.episodes), {}
+        for name, t in self.task.decisions.items():
+            acts = np.stack([stage.action(script[: t + 1]) for script in scripts])
+            errors[name] = class_error(acts, self.demos.actions[t], self.demos.latents[name])
+        right = all(error < CORRECT for error in errors.values())
+        said = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
+        controls = [Control("sufficiency", "expert's histories", right, f"share of wrong classes: {said}", errors)]
+        if self._played:
+            success = self._closed_loop(stage.policy)
+            text = f"success {success:.2f} in {self._played} episodes"
+            controls.append(Control("sufficiency", "closed loop", None, text, success))
+        because = f"wrong classes at the decisions: {said}"
+        return Behaviour(Finding("yes" if right else "no", because), tuple(controls))
+
+    def _closed_loop(self, policy: Foreign) -> float:
+        """One episode after the other: a foreign policy plays one at a time."""
+        hidden = draw_latents(self.task, self._played, np.random.default_rng(self._seed))
+        player, won = _Player(policy, self), []
+        for k in track(range(self._played), "playing"):
+            latents = {name: values[k : k + 1] for name, values in hidden.items()}
+            won.append(play(self.task, player, 1, self._seed + k, threads=1, latents=latents).success[0, 0])
+        return float(np.mean(won))
+
+
+class _Player:
+    """A foreign policy in the closed loop: one policy, one episode, no code."""
+
+    runs = 1
+
+    def __init__(self, policy: Foreign, setting: RecordedSetting) -> None:
+        self.policy, self.setting = policy, setting
+        self.pixels = setting.demos.frames is not None
+
+    def begin(self, episodes: int) -> None:
+        self.policy.reset()
+
+    def step(
+        self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
+    ) -> tuple[Ints, Floats]:
+        sight = Sight(seen[0, 0], frame=None if frames is None else frames[0, 0])
+        raw = self.policy.act(sight, self.setting.executed(None if previous is None else previous[0, 0]))
+        return np.zeros((1, 1), np.int64), self.setting.understand(raw)[None, None]

@@ -1,0 +1,169 @@
+"""Machines to keep: a learned memory as a finite machine in one file, proved equal to the expert, ready to act.
+
+The learned machine is held against the expert on every history, minimised by `certify` (which needs nothing but that
+behaviour), and written by names. What is written is held against the expert once more, so that the proof is about the
+file and not about the network that it came from.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certify import Model, OffSupportError
+from certify.core.rates import conditional_rate
+from certify.errors import UserError
+from diacritic.demos.storage import read_json, write_text
+from diacritic.measure.scores import Requirement
+from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.verify import first_error
+from diacritic.training.certified import certified_labels
+
+FORMAT = "diacritic-machine/1"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """C_1 = first[O_1], then C_t = moves[C_{t−1}, A_{t−1}, O_t]; A_t = acts[C_t, O_t]. A code is all it remembers."""
+
+    task: str
+    model_sha256: str
+    horizon: int
+    codes: int
+    first: dict[str, int]
+    moves: dict[tuple[int, str, str], int]
+    acts: dict[tuple[int, str], str]
+    bits: tuple[float, ...]  # H(C_t | O_t)
+    minimal: bool  # these bits are the certified minimum at every step
+    equal: bool  # it does what the expert does; else the expert chooses at random, and it makes one of those choices
+    origin: dict[str, Any] = field(default_factory=dict)  # where it was learned
+
+    def tables(self, model: Model) -> CodeMachine:
+        """The machine on the symbols of a model, its own or a longer one; what it does not know leads nowhere right."""
+        graph = model.graph
+        observation = {graph.observations[k]: k for k in range(len(graph.observations))}
+        action = {graph.actions[k]: k for k in range(len(graph.actions))}
+        lost = self.codes  # one more code, which is never left
+        move = np.full((self.codes + 2, len(observation), len(action) + 1), lost)
+        act = np.full((self.codes + 1, len(observation), len(action)), 1 / len(action))
+        for seen, code in self.first.items():
+            if seen in observation:
+                move[-1, observation[seen], -1] = code
+        for (before, did, seen), code in self.moves.items():
+            if did in action and seen in observation:
+                move[before, observation[seen], action[did]] = code
+        for (code, seen), did in self.acts.items():
+            if did in action and seen in observation:
+                act[code, observation[seen]] = np.eye(len(action))[action[did]]
+        return CodeMachine(move, act)
+
+    def to_json(self) -> str:
+        """The format `diacritic-machine/1`."""
+        document = {
+            "format": FORMAT,
+            "task": self.task,
+            "model_sha256": self.model_sha256,
+            "horizon": self.horizon,
+            "codes": self.codes,
+            "first": self.first,
+            "moves": [[*key, code] for key, code in sorted(self.moves.items())],
+            "acts": [[*key, action] for key, action in sorted(self.acts.items())],
+            "bits": list(self.bits),
+            "minimal": self.minimal,
+            "equal": self.equal,
+            "origin": self.origin,
+        }
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    def save(self, path: Path) -> None:
+        write_text(path, self.to_json())
+
+    @staticmethod
+    def load(path: Path) -> "Kept":
+        """A machine from its file, every entry checked."""
+        remedy = "export it again with `diacritic export`"
+        document = read_json(path, FORMAT, remedy)
+        try:
+            moves = {(int(k), str(a), str(o)): int(code) for k, a, o, code in document["moves"]}
+            acts = {(int(k), str(o)): str(a) for k, o, a in document["acts"]}
+            first = {str(o): int(code) for o, code in document["first"].items()}
+            kept = Kept(
+                str(document["task"]),
+                str(document["model_sha256"]),
+                int(document["horizon"]),
+                int(document["codes"]),
+                first,
+                moves,
+                acts,
+                tuple(map(float, document["bits"])),
+                bool(document["minimal"]),
+                bool(document["equal"]),
+                dict(document["origin"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise UserError(str(path), f"is damaged ({problem!r}); {remedy}") from None
+        named = [*first.values(), *moves.values(), *(key[0] for key in (*moves, *acts))]
+        odd = [code for code in named if not 0 <= code < kept.codes]
+        if odd:
+            raise UserError(str(path), f"names code {odd[0]}, but has {kept.codes} of them; {remedy}")
+        return kept
+
+
+def keep(machine: CodeMachine, model: Model, origin: dict[str, Any] | None = None) -> Kept:
+    """The learned machine as the smallest one that behaves like it; refused, with the history, where it is wrong."""
+    found = first_error(machine.greedy(), model)
+    if found is not None:
+        said = f"after {found.history} the machine does {found.policy}, the expert {found.expert}"
+        raise UserError(f"step {found.t}", f"{said}; train longer, or export another seed")
+    requirement = Requirement.of(model)
+    kept = replace(smallest(model, requirement), origin=origin or {})
+    assert first_error(kept.tables(model), model) is None, "a minimised machine must not err either"
+    return kept
+
+
+def smallest(model: Model, requirement: Requirement) -> Kept:
+    """The certified machine of a model, each class keeping its code for as long as possible."""
+    labels = certified_labels(model, requirement)
+    graph = labels.graph
+    first: dict[str, int] = {}
+    moves: dict[tuple[int, str, str], int] = {}
+    acts: dict[tuple[int, str], str] = {}
+    for t, (level, code) in enumerate(zip(graph.levels, labels.nodes, strict=True)):
+        seen = [graph.observations[o] for o in level.observation]
+        for k, o, law in zip(code.tolist(), seen, level.law.tolist(), strict=True):
+            acts[k, o] = graph.actions[graph.laws[law][0][0]]
+        if t == 0:
+            first |= dict(zip(seen, code.tolist(), strict=True))
+        for source, action, child in zip(level.source.tolist(), level.action.tolist(), level.child, strict=True):
+            key = int(code[source]), graph.actions[action], graph.observations[graph.levels[t + 1].observation[child]]
+            moves[key] = int(labels.nodes[t + 1][child])
+    bits = tuple(conditional_rate(level, code) for level, code in zip(graph.levels, labels.nodes, strict=True))
+    codes = labels.machine.codes
+    equal = all(len(law) == 1 for law in graph.laws)
+    return Kept(model.name, model.digest, model.horizon, codes, first, moves, acts, bits, labels.minimal, equal)
+
+
+class KeptPolicy:
+    """A kept machine at work: `reset`, then `act` on one observation after the other."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.reset()
+
+    def reset(self) -> None:
+        self.state: int | None = None
+        self._did = ""
+
+    def act(self, observation: str, previous: str | None = None) -> str:
+        """The action; `previous` is what was done before, where that was not this policy's own choice."""
+        if self.state is None:
+            code = self.kept.first.get(observation)
+        else:
+            code = self.kept.moves.get((self.state, previous or self._did, observation))
+        if code is None or (code, observation) not in self.kept.acts:
+            done = "first" if self.state is None else f"after {previous or self._did!r} in code {self.state}"
+            raise OffSupportError(f"the machine never met {observation!r} {done}")
+        self.state, self._did = code, self.kept.acts[code, observation]
+        return self._did

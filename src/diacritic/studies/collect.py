@@ -1,0 +1,180 @@
+"""Results of trained orders as run folders and ledger rows; what is done already is left alone."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import diacritic
+from certify.progress import working
+from diacritic.demos.storage import Demos
+from diacritic.rollout.franka import EPISODES
+from diacritic.rollout.run_loading import BINNER
+from diacritic.studies.cell import Cell
+from diacritic.studies.job_manifest import Placed, read_placed
+from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys
+from diacritic.studies.recorded import Measured, binner_of, measure, reported
+from diacritic.studies.recordings import DEMOS, recording
+from diacritic.training.archive import unbundled
+from diacritic.training.runs import write_run
+from diacritic.training.worker import Result, read_result
+
+RUNS = Path("out") / "runs"
+Say = Callable[[str], None]
+
+
+def import_results(
+    folder: Path,
+    results: Path,
+    runs: Path = RUNS,
+    demos: Path = DEMOS,
+    episodes: int = EPISODES,
+    threads: int = 0,
+    say: Say = print,
+) -> int:
+    """Measure and play what has come back and is not in the ledgers yet; the number of cells that got rows."""
+    written = 0
+    with unbundled(folder) as place:
+        orders, placed = read_placed(place)
+        for number, order in enumerate(orders.values(), 1):
+            asked = waiting(placed, order.name, results)
+            result = read_result(order, place) if asked else None
+            if result is None:
+                continue
+            with working(f"{number}/{len(orders)} {order.name}"):
+                rows = judge_result(result, asked, runs, demos, episodes, threads)
+            enter(rows, results)
+            written += len(asked)
+            for line in summaries(rows, [cell for cell, _ in asked]):
+                say(line)
+    return written
+
+
+def enter(rows: Sequence[Row], results: Path) -> None:
+    """Rows into the ledgers of their studies."""
+    for study in sorted({row["study"] for row in rows}):
+        merge_ledger(results / f"{study}.jsonl", [row for row in rows if row["study"] == study])
+
+
+def waiting(placed: Iterable[Placed], order: str, results: Path) -> list[tuple[Cell, list[int]]]:
+    """The cells of an order with those of its runs that have no row yet."""
+    found, known = [], list(placed)
+    studies = {item.cell.study for item in known}
+    ledgers = {study: read_keys(results / f"{study}.jsonl") for study in studies}
+    for item in known:
+        done = ledgers[item.cell.study]
+        places = zip(item.cell.run_seeds, item.places, strict=True)
+        missing = [k for seed, (name, k) in places if name == order and key_of(named(item.cell, seed)) not in done]
+        if missing:
+            found.append((item.cell, missing))
+    return found
+
+
+def judge_result(
+    result: Result,
+    asked: Sequence[tuple[Cell, list[int]]],
+    runs: Path | None = RUNS,
+    demos: Path = DEMOS,
+    episodes: int = EPISODES,
+    threads: int = 0,
+) -> list[Row]:
+    """The rows of these runs of these cells; with a folder, every run of the result becomes a run folder there."""
+    cell = asked[0][0]
+    learned = recording(cell, demos)
+    found = measure(result, learned, recording(cell, demos, fresh=True), episodes, threads)
+    names = [None] * len(result.order.runs) if runs is None else unpack(found, learned, runs)
+    return [_row(found, cell, k, names[k]) for cell, missing in asked for k in missing]
+
+
+def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
+    """Every run of a result as a folder of its own; their names."""
+    result, order, notes = found.result, found.result.order, found.result.notes
+    with TemporaryDirectory() as folder:
+        binner_of(demos).save(Path(folder) / BINNER)
+        texts = {BINNER: (Path(folder) / BINNER).read_text(encoding="utf-8")}
+    known: dict[str, Any] = {
+        **{key: notes[key] for key in ("architecture", "shape")},
+        "learner": order.learner,
+        "preset": order.preset,
+        "steps": order.steps,
+        "task": demos.task,
+        "parameters": dict(demos.parameters),
+        "task_version": demos.task_version,
+        "demos_sha256": demos.digest,
+        "N": order.demonstrations,
+        "held_out": found.held_out.demos.episodes,
+    }
+    names = []
+    for k, run in enumerate(order.runs):
+        weights = {key: value if key.startswith("scale.") else value[k] for key, value in result.weights.items()}
+        configuration = {"plan": order.plan_digest, "run": asdict(run), "code_version": notes["code_version"]}
+        row = found.row(k, "task")
+        facts = {
+            **known,
+            "diverged": bool(notes["diverged"][k]),
+            "sufficient": row["sufficient"],
+            "scores": row["scores"],
+            "rate": row["profile"],
+            "requirement": row["required_profile"],
+        }
+        names.append(write_run(runs, configuration, facts, weights, result.codes[-1][k], texts).name)
+    return names
+
+
+def summaries(rows: Sequence[Row], cells: Iterable[Cell]) -> Iterator[str]:
+    """One line about each cell that has just been judged."""
+    names = ("study", "cell", "learner", "preset", "steps", "gate")
+    for cell in cells:
+        wanted = named(cell, 0)
+        mine = [row for row in rows if all(row[name] == wanted[name] for name in names)]
+        passed, fresh = (sum(bool(row.get(key)) for row in mine) for key in ("sufficient", "fresh_sufficient"))
+        played = [row["success"] for row in mine if row["success"] is not None]
+        parts = [f"{passed}/{len(mine)} sufficient"]
+        parts += [f"{fresh} on fresh episodes"] if cell.task.recorded else []
+        parts += [f"success {np.mean(played):.2f}"] if played else []
+        parts += ["paper {}/{}".format(*cell.paper_count)] if cell.paper_count else []
+        yield f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {', '.join(parts)}"
+
+
+def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
+    result, notes = found.result, found.result.notes
+    judged, diverged = found.row(k, cell.gate), bool(notes["diverged"][k])
+    return {
+        **named(cell, result.order.runs[k].seed),
+        "N": result.order.demonstrations,
+        "diverged": diverged,
+        **judged,
+        "sufficient": judged["sufficient"] and not diverged,
+        "paper": cell.paper_count,
+        "seconds": round(notes["seconds"] / len(result.order.runs), 3),
+        "forecaster_seconds": round(notes["supervising"] / len(result.order.runs), 3),
+        "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.order.runs), 3),
+        "device": notes["device"],
+        "versions": {"torch": notes["torch"], "numpy": np.__version__, "diacritic": diacritic.__version__},
+        "code_version": notes["code_version"],
+        "demos_sha256": result.order.demos_sha256,
+        "run": run,
+        **_forgetting(notes.get("forgetting"), k),
+        **_bound(found, k),
+    }
+
+
+def _forgetting(notes: dict[str, Any] | None, k: int) -> Row:
+    """What run k has to tell of it, where its learner forgets."""
+    if notes is None:
+        return {}
+    return {"forgetting": {key: value[k] if isinstance(value, list) else value for key, value in notes.items()}}
+
+
+def _bound(found: Measured, k: int) -> Row:
+    """The KL bound of run k on the held-out episodes, mean bits by window, where its memory is Gaussian."""
+    profile = found.result.notes.get("kl_profile")
+    if profile is None:
+        return {}
+    windows = reported(found.task, found.held_out.scores.required.tolist())
+    return {
+        "kl_bits": {name: round(float(np.mean([profile[k][t] for t in steps])), 6) for name, steps in windows.items()}
+    }

@@ -1,0 +1,120 @@
+"""Two-stage runs: cells as orders that a machine without a simulator can train, and their results as ledger rows."""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from certify.errors import UserError
+from diacritic.demos.storage import write_text
+from diacritic.studies.cell import Cell
+from diacritic.studies.recordings import DEMOS, demonstrations, recording, recording_name
+from diacritic.training.cohort import Run
+from diacritic.training.cohort_batching import RUNS
+from diacritic.training.demonstrations import FORECASTER_STEPS
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.train_job import Order
+from diacritic.training.worker import EXCHANGE, FORMAT, read_exchange
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A cell and where its runs are: which runs of which orders, by the cell's seeds in turn."""
+
+    cell: Cell
+    places: tuple[tuple[str, int], ...]
+
+
+def pack(
+    cells: Iterable[Cell], folder: Path = DEMOS, forecaster_steps: int = FORECASTER_STEPS
+) -> tuple[list[Order], list[Placed]]:
+    """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts."""
+    groups: dict[tuple[object, ...], dict[Run, None]] = {}
+    known = list(cells)
+    trained = [*dict.fromkeys(former for cell in known for former in _formers(cell)), *known]
+    for cell in trained:
+        if not cell.task.recorded:
+            raise UserError(cell.name, "is a symbolic cell; `diacritic study run` trains it here")
+        _ = learner(cell.learner), preset(cell.preset)  # an unknown name stops before anything is recorded
+        groups.setdefault(_kind(cell), {}).update(dict.fromkeys(_runs(cell)))
+    orders: list[Order] = []
+    places: dict[tuple[object, Run], tuple[str, int]] = {}
+    for cell in trained:
+        kind = _kind(cell)
+        different = tuple(groups.pop(kind, {}))
+        for runs in (different[first : first + RUNS] for first in range(0, len(different), RUNS)):
+            name, digest = recording_name(cell), recording(cell, folder).digest
+            order = Order(
+                name,
+                digest,
+                demonstrations(cell),
+                cell.learner,
+                cell.preset,
+                cell.steps,
+                cell.codes,
+                runs,
+                forecaster_steps if cell.forecaster is None else cell.forecaster,
+                cell.misled,
+                _starts(cell.after, runs, places),
+            )
+            orders.append(order)
+            places |= {(kind, run): (order.name, k) for k, run in enumerate(runs)}
+    placed = [Placed(cell, tuple(places[_kind(cell), run] for run in _runs(cell))) for cell in known]
+    return orders, placed
+
+
+def export(orders: Sequence[Order], placed: Sequence[Placed], out: Path, folder: Path = DEMOS) -> None:
+    """Orders, cells and recordings as one folder; `exchange.json` is written last."""
+    (out / "demos").mkdir(parents=True, exist_ok=True)
+    for name in sorted({order.recording for order in orders}):
+        for suffix in (".npz", ".json"):
+            partial = out / "demos" / f"{name}{suffix}.partial"
+            shutil.copyfile(folder / f"{name}{suffix}", partial)
+            partial.replace(out / "demos" / f"{name}{suffix}")
+    document = {
+        "format": FORMAT,
+        "orders": [asdict(order) for order in orders],
+        "cells": [{"cell": asdict(item.cell), "places": item.places} for item in placed],
+    }
+    write_text(out / EXCHANGE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_placed(folder: Path) -> tuple[dict[str, Order], list[Placed]]:
+    """Orders by name, and cells, of an exported folder or of one with results."""
+    document = read_exchange(folder)
+    orders = [Order.from_dict(item) for item in document["orders"]]
+    placed = [
+        Placed(Cell.from_dict(item["cell"]), tuple((name, int(k)) for name, k in item["places"]))
+        for item in document["cells"]
+    ]
+    return {order.name: order for order in orders}, placed
+
+
+def _kind(cell: Cell) -> tuple[object, ...]:
+    """What runs of one cohort share."""
+    supervised = cell.forecaster, cell.misled
+    before = None if cell.after is None else (_kind(cell.after), cell.after.beta, cell.after.rate, cell.after.auxiliary)
+    shared = recording_name(cell), demonstrations(cell), cell.learner, cell.preset, cell.steps, cell.codes
+    return *shared, *supervised, before
+
+
+def _starts(
+    former: Cell | None, runs: Sequence[Run], places: Mapping[tuple[object, Run], tuple[str, int]]
+) -> tuple[tuple[str, int], ...]:
+    """Where the runs of the same seeds are that these runs start from."""
+    return () if former is None else tuple(places[_kind(former), _run(former, run.seed)] for run in runs)
+
+
+def _formers(cell: Cell) -> list[Cell]:
+    """The cells that it starts from, the first one first."""
+    return [] if cell.former is None else [*_formers(cell.former), cell.former]
+
+
+def _runs(cell: Cell) -> Iterator[Run]:
+    return (_run(cell, seed) for seed in cell.run_seeds)
+
+
+def _run(cell: Cell, seed: int) -> Run:
+    return Run(seed, cell.beta, cell.rate, cell.auxiliary)

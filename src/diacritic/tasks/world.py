@@ -1,0 +1,121 @@
+"""The other half of the closed loop: how a finite task answers an action, by its dynamics or by what was recorded.
+
+An episode stands at a *place*. With dynamics (`LivingWorld`) that is a latent and the actions so far, and any action is
+answered. Without (`RecordedWorld`) it is a node of the history graph, and only what the expert does is answered: by
+P(O_{t+1} | H_t, A_t), which is the world's own where (A2) holds.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from certify import Model
+from certify.core.exact import common_denominator
+from certify.core.reading import rational
+
+Place = tuple[int, Any]  # hashable
+Weighted = list[tuple[Place, int]]  # places with integer weights: probability is weight / sum
+
+
+class View(NamedTuple):
+    """What is seen at a place, and the support of the expert's law there; None: no demonstration shows it."""
+
+    observation: int | None
+    correct: frozenset[int]
+
+
+class World(Protocol):
+    """A finite task as the policy meets it."""
+
+    def starts(self) -> Weighted: ...
+
+    def look(self, place: Place) -> View: ...
+
+    def answer(self, place: Place, action: int) -> Weighted:
+        """Where an action leads; nowhere if the world has no answer."""
+        ...
+
+
+def world_of(model: Model) -> World:
+    """The world of a model: living if it knows its dynamics, recorded otherwise."""
+    return RecordedWorld(model) if model.dynamics is None else LivingWorld(model)
+
+
+class LivingWorld:
+    """A place is (latent, names of the actions so far)."""
+
+    def __init__(self, model: Model) -> None:
+        if model.dynamics is None:
+            raise ValueError("model: it has no dynamics; build it with Model.from_latents")
+        graph = model.graph
+        self._latents, self._step = model.dynamics.latents, model.dynamics.step
+        self._observation = {graph.observations[k]: k for k in range(len(graph.observations))}
+        self._names = [graph.actions[k] for k in range(len(graph.actions))]
+        self._action = {name: k for k, name in enumerate(self._names)}
+
+    def starts(self) -> Weighted:
+        weights, _ = common_denominator([weight for _, weight in self._latents])
+        return [((k, ()), weight) for k, weight in enumerate(weights) if weight]
+
+    def look(self, place: Place) -> View:
+        latent, actions = place
+        shown, law = self._step(self._latents[latent][0], actions)
+        names = [law] if isinstance(law, str) else [name for name, p in law.items() if rational(p, "step")]
+        known = frozenset(self._action[name] for name in names if name in self._action)
+        return View(self._observation.get(shown), known)
+
+    def answer(self, place: Place, action: int) -> Weighted:
+        latent, actions = place
+        return [((latent, (*actions, self._names[action])), 1)]
+
+
+class RecordedWorld:
+    """A place is (step from 0, node)."""
+
+    def __init__(self, model: Model) -> None:
+        self._graph = model.graph
+        self._correct = [frozenset(action for action, _ in law) for law in model.graph.laws]
+
+    def starts(self) -> Weighted:
+        return [((0, node), int(mass)) for node, mass in enumerate(self._graph.levels[0].mass)]
+
+    def look(self, place: Place) -> View:
+        t, node = place
+        level = self._graph.levels[t]
+        return View(int(level.observation[node]), self._correct[level.law[node]])
+
+    def answer(self, place: Place, action: int) -> Weighted:
+        t, node = place
+        level = self._graph.levels[t]
+        begin, end = np.searchsorted(level.source, [node, node + 1])
+        return [
+            ((t + 1, int(level.child[edge])), int(level.flow[edge]))
+            for edge in range(begin, end)
+            if level.action[edge] == action
+        ]
+
+
+class Urn:
+    """Places to be drawn by their exact weights."""
+
+    def __init__(self, places: Weighted) -> None:
+        self._places = [place for place, _ in places]
+        self._ends = list(accumulate(weight for _, weight in places))
+
+    def draw(self, random: np.random.Generator) -> Place:
+        if len(self._places) == 1:
+            return self._places[0]
+        return self._places[bisect_right(self._ends, _below(random, self._ends[-1]))]
+
+
+def _below(random: np.random.Generator, bound: int) -> int:
+    """A uniform integer in [0, bound) of any size; what falls outside is drawn again."""
+    if bound < 2**62:
+        return int(random.integers(bound))
+    bits = bound.bit_length()
+    while True:
+        value = int.from_bytes(random.bytes((bits + 7) // 8), "big") >> (-bits % 8)
+        if value < bound:
+            return value

@@ -1,0 +1,88 @@
+"""An order: one cohort to be trained from a recording, as data, so that another machine can do it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import torch
+
+from certify.errors import UserError
+from diacritic.memory.shape import Architecture
+from diacritic.training.cohort import Plan, Run
+from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+
+BATCH = 512
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that decides what comes out; equal orders are trained once."""
+
+    recording: str
+    """Name of the recording in the folder."""
+    demos_sha256: str
+    demonstrations: int
+    """N: the first so many episodes are learned from, the others are held out."""
+    learner: str
+    preset: str
+    steps: int
+    codes: int
+    runs: tuple[Run, ...]
+    forecaster_steps: int = FORECASTER_STEPS
+    misled: float = 0.0
+    """Share of the episodes whose forecasts are those of an episode of another class."""
+    start: tuple[tuple[str, int], ...] = ()
+    """Of each run the order, by name, and its run whose weights it starts from; none: from random weights."""
+    low: bool = True
+    """On CUDA, bf16 for everything but the code scan."""
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        return f"{self.recording}-{self.learner.replace('+', '-')}-{self.preset}-{self._digest()[:12]}"
+
+    @property
+    def plan_digest(self) -> str:
+        """Hash of what decides the outcome of each of its runs, whatever other runs they train with."""
+        return self._digest("runs")
+
+    def _digest(self, *left_out: str) -> str:
+        # An addition that is not used leaves names as they were.
+        unused = [key for key in ("misled", "start") if not getattr(self, key)]
+        decides = {key: value for key, value in asdict(self).items() if key not in (*left_out, *unused)}
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Different seeds of its runs, in order: runs of one seed share a forecaster."""
+        return tuple(sorted({run.seed for run in self.runs}))
+
+    @property
+    def formers(self) -> set[str]:
+        """The names of the orders that must be trained before it."""
+        return {name for name, _ in self.start}
+
+    def plan(self, decisions: int, device: str) -> Plan:
+        """The cohort's plan for a task with so many decisions."""
+        chosen, architecture = fitted(learner(self.learner), decisions), Architecture(codes=self.codes)
+        precision = torch.bfloat16 if self.low and torch.device(device).type == "cuda" else None
+        return Plan(chosen, preset(self.preset), self.runs, self.steps, architecture, BATCH, low=precision)
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> "Order":
+        """As `asdict` wrote it."""
+        known, run = {field.name for field in fields(Order)}, {field.name for field in fields(Run)}
+        extra = sorted(document.keys() - known) + sorted(
+            {key for item in document.get("runs", ()) for key in item} - run
+        )
+        if extra or not {"recording", "runs", "learner"} <= document.keys():
+            reason = f"{', '.join(extra)}: unknown" if extra else "recording, runs or learner is missing"
+            raise UserError("order", f"{reason}; export the study again with this version")
+        start = tuple((str(name), int(k)) for name, k in document.get("start", ()))
+        if len(start) not in (0, len(document["runs"])):
+            raise UserError("order", f"{len(start)} starts for {len(document['runs'])} runs; export the study again")
+        return Order(**{**document, "runs": tuple(Run(**item) for item in document["runs"]), "start": start})

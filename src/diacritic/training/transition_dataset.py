@@ -1,0 +1,97 @@
+"""A lesson: (code before, observation, previous action) → code, and the action that goes with it."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from certify.errors import UserError
+from diacritic.training.data import Data
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Rows of S runs. On a symbolic task every distinct row once; in a recording every step of every episode."""
+
+    before: Tensor  # [S, rows]: C_{t−1}; K before the first step
+    observation: Tensor  # [S, rows]: row of data.observation
+    previous: Tensor  # [S, rows]: row of data.previous
+    code: Tensor  # [S, rows]: C_t
+    target: Tensor  # [S, rows, A]; on a symbolic task P(A_t | O_t, C_t) under the expert
+    weight: Tensor  # [S, rows], sums to one; 0 where a run has fewer rows than others
+
+
+def lesson(data: Data, codes: Tensor, count: int) -> Lesson:
+    """The rows of given codes [S, T, N] out of `count`.
+
+    Distinct rows of a symbolic task weigh alike, however rarely they are met: a row that a policy gets wrong once in
+    ten thousand steps is wrong in every episode. Two codes after one and the same row are refused there.
+    """
+    if codes.shape[1:] != data.observation_index.shape:
+        need = tuple(data.observation_index.shape)
+        raise UserError("codes", f"have shape {tuple(codes.shape)}; expected [runs, {need[0]}, {need[1]}]")
+    if int(codes.min()) < 0 or int(codes.max()) >= count:
+        raise UserError("codes", f"reach from {int(codes.min())} to {int(codes.max())}; expected 0…{count - 1}")
+    before = torch.cat([torch.full_like(codes[:, :1], count), codes[:, :-1]], 1)
+    columns = [before, data.observation_index.expand_as(codes), data.previous_index.expand_as(codes), codes]
+    every = torch.stack([column.flatten(1) for column in columns], -1)  # [S, T·N, 4]
+    target = data.target.flatten(0, 1).expand(len(codes), -1, -1)
+    if not data.shape.symbolic:
+        weight = (data.weight / data.horizon).repeat(data.horizon).expand(len(codes), -1)
+        before, seen, did, code = every.unbind(-1)
+        return Lesson(before, seen, did, code, target, weight)
+    rows = [_distinct(run) for run in every]
+    for run, found in enumerate(rows):
+        _check_function(found, run)
+    most = max(map(len, rows))
+    padded = torch.stack([torch.cat([found, found[:1].expand(most - len(found), -1)]) for found in rows])
+    weight = torch.stack(
+        [data.weight.new_tensor([1 / len(found)] * len(found) + [0.0] * (most - len(found))) for found in rows]
+    )
+    laws = _laws(every, target, data, count)
+    before, seen, did, code = padded.unbind(-1)
+    place = (seen * count + code).unsqueeze(-1).expand(-1, -1, laws.shape[-1])
+    return Lesson(before, seen, did, code, laws.gather(1, place), weight)
+
+
+def part(data: Data, lesson: Lesson, rows: Tensor) -> tuple[Data, Lesson]:
+    """Some rows of a recording's lesson, all of equal weight, and the inputs that they read.
+
+    All runs read the same inputs at the same row; only codes are their own.
+    """
+    seen, did = lesson.observation[0, rows], lesson.previous[0, rows]
+    frames = None if data.frames is None else data.frames[seen]
+    own = torch.arange(len(rows), device=rows.device).expand(len(lesson.code), -1)
+    before, code, target = lesson.before[:, rows], lesson.code[:, rows], lesson.target[:, rows]
+    weight = lesson.weight.new_full(code.shape, 1 / len(rows))
+    some = Lesson(before, own, own, code, target, weight)
+    return replace(data, observation=data.observation[seen], previous=data.previous[did], frames=frames), some
+
+
+def _distinct(rows: Tensor) -> Tensor:
+    """The different rows of small non-negative numbers [rows, columns], each as one number while they are compared."""
+    sizes = rows.amax(0) + 1
+    place = torch.cat([sizes[1:].flip(0).cumprod(0).flip(0), sizes.new_ones(1)])
+    return torch.unique((rows * place).sum(1)).unsqueeze(1) // place % sizes
+
+
+def _laws(every: Tensor, target: Tensor, data: Data, count: int) -> Tensor:
+    """P(A | O, C) under the expert, [S, observations · codes, A]: all that a policy on (O_t, C_t) can learn."""
+    share = data.weight.repeat(data.horizon).view(1, -1, 1)
+    place = (every[..., 1] * count + every[..., 3]).unsqueeze(-1)
+    size = len(every), len(data.observation) * count
+    mass = share.new_zeros(*size, 1).scatter_add(1, place, share.expand(len(every), -1, -1))
+    index = place.expand(-1, -1, target.shape[-1])
+    laws = target.new_zeros(*size, target.shape[-1]).scatter_add(1, index, target * share)
+    return laws / mass.clamp(min=torch.finfo(mass.dtype).tiny)
+
+
+def _check_function(rows: Tensor, run: int) -> None:
+    contexts, place = torch.unique(rows[:, :3], dim=0, return_inverse=True)
+    low = rows.new_full((len(contexts),), 2**62).scatter_reduce(0, place, rows[:, 3], "amin")
+    high = rows.new_zeros(len(contexts)).scatter_reduce(0, place, rows[:, 3], "amax")
+    if bool((low != high).any()):
+        k = int((low != high).nonzero()[0])
+        before, seen, did = contexts[k].tolist()
+        where = f"code {before}, observation {seen}, previous action {did}"
+        raise UserError(f"codes[{run}]", f"{where} leads to code {int(low[k])} and to code {int(high[k])}; add codes")

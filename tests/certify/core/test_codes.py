@@ -1,0 +1,298 @@
+"""The fewest labels of one machine: against an exhaustive search over machines, by hand, and on the zoo."""
+
+import random
+import sys
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from certify.core.codes import Codes, fewest_codes, verify_codes
+from certify.core.floors import floors
+from certify.core.graph import Graph
+from certify.core.joint import best_machine
+from certify.core.merged import unfold
+from certify.core.model import Model
+from certify.core.relations import compatibility, strong_classes
+from certify.zoo import build
+
+KINDS = {"time_indexed": False, "stationary": True}
+
+
+def solve(model: Model, seconds: float = 20.0) -> Codes:
+    graph = model.graph
+    relations = compatibility(graph)
+    joint = best_machine(graph, relations, floors(graph, relations, strong_classes(graph)))
+    return fewest_codes(graph, relations, joint, seconds)
+
+
+def successors(graph: Graph, t: int, node: int) -> dict[tuple[int, int], int]:
+    """(action, next observation) → child, read off the edges one by one."""
+    level, found = graph.levels[t], {}
+    for source, action, child in zip(level.source.tolist(), level.action.tolist(), level.child.tolist(), strict=True):
+        if source == node:
+            found[action, int(graph.levels[t + 1].observation[child])] = child
+    return found
+
+
+def conflict(graph: Graph, first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Whether sharing a label would end in two laws under one observation."""
+    (t, a), (s, b) = first, second
+    ours, theirs = graph.levels[t], graph.levels[s]
+    if ours.observation[a] == theirs.observation[b] and ours.law[a] != theirs.law[b]:
+        return True
+    if max(t, s) + 1 == graph.horizon:
+        return False
+    left, right = successors(graph, t, a), successors(graph, s, b)
+    return any(conflict(graph, (t + 1, left[u]), (s + 1, right[u])) for u in left.keys() & right.keys())
+
+
+def exhaustive(graph: Graph, stationary: bool) -> int:
+    """The least K for which some machine exists: tables are filled where histories read them, with every value."""
+    moves = [[successors(graph, t, node) for node in range(level.size)] for t, level in enumerate(graph.levels[:-1])]
+    histories = [(t, node) for t, level in enumerate(graph.levels) for node in range(level.size)]
+    arrival = {
+        (t + 1, child): (node, word)
+        for t, level in enumerate(moves)
+        for node, f in enumerate(level)
+        for word, child in f.items()
+    }
+
+    def fill(place: int, count: int, label: dict, table: dict, policy: dict) -> bool:
+        if place == len(histories):
+            return True
+        t, node = histories[place]
+        level, step = graph.levels[t], 0 if stationary else t
+        parent, word = arrival.get((t, node), (0, None))
+        read = (step, label[t - 1, parent], word) if t else (-1, node, None)
+        used = [code for (s, _), code in label.items() if stationary or s == t]
+        fresh = min(count, 1 + max(used, default=-1) + 1)  # unused labels are alike
+        for code in [table[read]] if read in table else range(fresh):
+            shown = (step, int(level.observation[node]), code)
+            law = int(level.law[node])
+            if policy.get(shown, law) == law and fill(
+                place + 1, count, {**label, (t, node): code}, {**table, read: code}, {**policy, shown: law}
+            ):
+                return True
+        return False
+
+    return next(count for count in range(1, len(histories) + 1) if fill(0, count, {}, {}, {}))
+
+
+def random_model(seed: int, episodes: int, horizon: int, symbols: int) -> Model:
+    """Few symbols and few episodes: supports differ, so that compatibility is often not transitive."""
+    rng = random.Random(seed)
+    rows = [[rng.randrange(symbols) for _ in range(horizon)] for _ in range(episodes)]
+    acts = [[rng.choice([0, 0, 1]) for _ in range(horizon)] for _ in range(episodes)]
+    return Model.from_arrays(np.array(rows), np.array(acts))
+
+
+def random_merged(seed: int) -> Model:
+    """Hidden states that show little and wander: several histories share a node."""
+    rng = random.Random(seed)
+    states, horizon, symbols = rng.choice([(4, 4, 2), (5, 4, 2), (5, 4, 3), (4, 5, 2), (6, 4, 3)])
+    rng = random.Random(seed)
+    shown = [f"o{rng.randrange(symbols)}" for _ in range(states)]
+    acts = [rng.choice("aab") for _ in range(states * horizon)]
+    after = [rng.sample(range(states), rng.choice([1, 1, 2])) for _ in range(states)]
+    return Model.from_generative(
+        horizon,
+        {k: Fraction(1, states) for k in range(states)},
+        observe=lambda t, s: shown[s],
+        expert=lambda t, s: acts[(t - 1) * states + s],
+        move=lambda t, s, a: {k: Fraction(1, len(after[s])) for k in after[s]},
+    )
+
+
+def three_pairs() -> Model:
+    """o1, o2, o3; x follows o1 or o2, y follows o2 or o3, z follows o1 or o3, and the expert then says which it was."""
+    pairs = {"x": (1, 2), "y": (2, 3), "z": (1, 3)}
+    latents = [((first, after), Fraction(1, 6)) for after, firsts in pairs.items() for first in firsts]
+    return Model.from_latents(
+        2, latents, lambda latent, acts: (latent[1], f"was {latent[0]}") if acts else (f"o{latent[0]}", "wait")
+    )
+
+
+def check(model: Model, found: Codes) -> None:
+    """Everything that a result says about itself."""
+    graph = model.graph
+    for kind, stationary in KINDS.items():
+        low, high = found.brackets[kind]
+        assert low is not None
+        assert getattr(found, kind) == (low if low == high else None)
+        assert high is None or low <= high
+        if kind in found.labels:
+            labels = found.labels[kind]
+            assert verify_codes(graph, labels, stationary) is None
+            used = [{code for level in labels for code in level}] if stationary else [set(level) for level in labels]
+            assert max(map(len, used)) == high
+        clique = found.cliques.get(kind, [])
+        assert len(clique) <= low
+        assert stationary or len({t for t, _ in clique}) <= 1
+        assert all(conflict(graph, a, b) for k, a in enumerate(clique) for b in clique[:k])
+
+
+def test_three_observations_of_two_classes_each_need_three_codes() -> None:
+    model = three_pairs()
+    found = solve(model)
+    assert found.time_indexed == 3
+    assert len(found.cliques["time_indexed"]) == 3
+    check(model, found)
+    step = floors(model.graph, compatibility(model.graph), strong_classes(model.graph))[1]
+    assert step.states == 2
+
+
+def test_a_ring_of_five_needs_more_codes_than_its_largest_clique() -> None:
+    latents = [((k, (k + d) % 5), Fraction(1, 10)) for k in range(5) for d in (0, 1)]
+    model = Model.from_latents(
+        2, latents, lambda latent, acts: (f"x{latent[1]}", f"was {latent[0]}") if acts else (f"o{latent[0]}", "wait")
+    )
+    found = solve(model)
+    assert (found.time_indexed, len(found.cliques["time_indexed"])) == (3, 2)
+    check(model, found)
+
+
+def test_a_class_may_be_split_to_save_a_code() -> None:
+    """Classes exist at every step, but h1 and h2 of one class do better with the labels of k and of g."""
+    futures = {"h1": {"u": "a"}, "h2": {"v": "a"}, "g": {"u": "b", "w": "a"}, "k": {"v": "b", "w": "b"}}
+    latents = [((h, u), Fraction(1, 6)) for h, after in futures.items() for u in after]
+
+    def step(latent: tuple[str, str], actions: tuple[str, ...]) -> tuple[str, str]:
+        h, u = latent
+        return [(h, "wait"), (h[0], "wait"), (u, futures[h][u])][len(actions)]
+
+    model = Model.from_latents(3, latents, step)
+    graph = model.graph
+    assert all(relation.transitive for relation in compatibility(graph))
+    found = solve(model)
+    assert found.time_indexed == exhaustive(graph, False) == 2
+    shown = [graph.observations[o] for o in graph.levels[1].observation]
+    labels = found.labels["time_indexed"][1]
+    assert {label for label, observation in zip(labels, shown, strict=True) if observation == "h"} == {0, 1}
+    check(model, found)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "horizon", "symbols", "seeds"), [(5, 3, 2, 60), (5, 4, 2, 40), (6, 4, 3, 25), (4, 5, 1, 40)]
+)
+def test_counts_agree_with_an_exhaustive_search_over_machines(
+    episodes: int, horizon: int, symbols: int, seeds: int
+) -> None:
+    for seed in range(seeds):
+        model = random_model(seed, episodes, horizon, symbols)
+        found = solve(model)
+        check(model, found)
+        for kind, stationary in KINDS.items():
+            assert getattr(found, kind) == exhaustive(model.graph, stationary), (seed, kind)
+
+
+@pytest.mark.parametrize("seed", [277, 382, 1274, 4842, 5282, 5703])
+def test_closure_can_cost_a_code_that_no_conflict_of_two_shows(seed: int) -> None:
+    """Seeds where the simple bounds leave a gap, so that the solver decides, in both directions."""
+    model = random_model(seed, 8, 4, 2)
+    found = solve(model)
+    check(model, found)
+    assert not all(relation.transitive for relation in compatibility(model.graph))
+    assert found.time_indexed == exhaustive(model.graph, False)
+    assert found.time_indexed == (2 if seed in (277, 4842) else 3)
+
+
+def test_merged_histories_count_as_if_they_were_apart() -> None:
+    compared, undetermined = 0, 0
+    for seed in range(150):
+        model = random_merged(seed)
+        if sum(int(level.paths.sum()) for level in model.graph.levels) > 20:
+            continue
+        found, tree = solve(model), unfold(model.graph)
+        check(model, found)
+        assert found.time_indexed == exhaustive(tree, False)
+        if found.stationary is not None and found.stationary <= 3:
+            assert found.stationary == exhaustive(tree, True)
+        compared += tree.levels[-1].size > model.graph.levels[-1].size
+        undetermined += found.stationary is None
+    assert compared > 30
+    assert undetermined == 0
+
+
+def test_a_node_with_two_labels_is_counted_but_not_labelled() -> None:
+    model = random_merged(113)
+    found = solve(model)
+    assert found.stationary == exhaustive(unfold(model.graph), True)
+    assert "stationary" not in found.labels
+    assert "stationary" not in found.cliques
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "time_indexed", "stationary"),
+    [
+        ("passive-t-maze", {"L": 100}, 2, 2),
+        ("gap", {}, 4, 4),
+        ("memory-chain", {"bits": 2}, 4, 4),
+        ("memory-chain", {"bits": 3, "delay": 100}, 8, 8),
+        ("cue-corridor", {"L": 80}, 2, 2),
+        ("mass-sketch", {"modes": 512}, 4, 4),
+        ("running-parity", {"horizon": 1000}, 2, 2),
+        ("signpost-corridor", {"W": 13}, 4, 8),
+        ("re-reveal", {}, 2, 3),
+        ("three-histories", {}, 2, 2),
+    ],
+)
+def test_zoo(name: str, parameters: dict[str, int], time_indexed: int, stationary: int) -> None:
+    model = build(name, **parameters)
+    found = solve(model)
+    assert (found.time_indexed, found.stationary) == (time_indexed, stationary)
+    for kind, is_stationary in KINDS.items():
+        assert verify_codes(model.graph, found.labels[kind], is_stationary) is None
+
+
+def test_a_stationary_machine_must_count_the_steps_that_no_observation_shows() -> None:
+    model = Model.from_latents(5, {0: 1}, lambda _, acts: ("same", "go" if len(acts) == 4 else "wait"))
+    found = solve(model)
+    assert (found.time_indexed, found.stationary) == (1, 5)
+    check(model, found)
+
+
+def test_the_verifier_refuses_what_is_no_machine() -> None:
+    graph = three_pairs().graph
+    labels = solve(three_pairs()).labels["time_indexed"]
+    assert verify_codes(graph, labels, False) is None
+    assert "one label for each node" in (verify_codes(graph, labels[:1], False) or "")
+    assert "one label for each node" in (verify_codes(graph, [labels[0][:-1], labels[1]], False) or "")
+    assert "two laws under 'x'" in (verify_codes(graph, [[0, 1, 2], [0] * 6], False) or "")
+    assert "to two labels" in (verify_codes(graph, [[0, 0, 0], list(range(6))], False) or "")
+    maze = build("passive-t-maze", L=3).graph
+    held = [[0, 1]] * 4
+    assert verify_codes(maze, held, True) is None
+    swapped = [[0, 1], [0, 1], [1, 0], [0, 1]]  # a fine machine if it knows the time
+    assert verify_codes(maze, swapped, False) is None
+    assert "to two labels" in (verify_codes(maze, swapped, True) or "")
+
+
+def test_without_a_solver_the_gap_is_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    model = random_model(382, 8, 4, 2)
+    found = solve(model)
+    assert found.time_indexed is None
+    assert found.brackets["time_indexed"] == [2, 3]
+    check(model, found)
+
+
+def test_no_time_is_a_bracket_too() -> None:
+    model = random_model(382, 8, 4, 2)
+    found = solve(model, seconds=0.0)
+    assert (found.time_indexed, found.stationary) == (None, None)
+    assert found.brackets == {"time_indexed": [2, None], "stationary": [2, None]}
+
+
+def test_a_huge_graph_is_left_alone() -> None:
+    observations = np.stack([np.arange(120_000), np.zeros(120_000, np.int64)], axis=1)
+    model = Model.from_arrays(observations, np.stack([np.zeros(120_000, np.int64), np.arange(120_000) % 3], axis=1))
+    graph = model.graph
+    relations = compatibility(graph)
+    joint = best_machine(graph, relations, floors(graph, relations, strong_classes(graph)))
+    began = time.process_time()
+    found = fewest_codes(graph, relations, joint, 60.0)
+    assert time.process_time() - began < 2.0
+    assert found.brackets == {"time_indexed": [3, None], "stationary": [3, None]}
+    assert (found.labels, found.cliques) == ({}, {})

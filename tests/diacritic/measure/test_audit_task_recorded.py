@@ -1,0 +1,117 @@
+"""A recording as a place to audit: classes by the nearest mean, closed loop in the simulator, and frames."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from expert_carrier import DISPLAY, HEIGHT, LIT, short_task
+
+from certify.errors import UserError
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.demos.storage import Demos
+from diacritic.measure import audit
+from diacritic.measure.audit_task_recorded import RecordedSetting
+from diacritic.measure.policy_adapters import IMAGE, STATE, adapt
+from diacritic.measure.scripted_policy import Stage, whole_episodes
+
+
+@pytest.fixture(scope="module")
+def demos() -> Demos:
+    return record(FrankaRecorder(short_task(), threads=1), 32, seed=4)[0]
+
+
+class Copyist:
+    """Remembers step, hover and cue, and does what the expert did in such an episode; `blind` to the slot if told."""
+
+    def __init__(self, demos: Demos, blind: bool = False) -> None:
+        self.blind = blind
+        self.table: dict[tuple[int, ...], np.ndarray] = {}
+        for n in range(demos.episodes):
+            self.reset()
+            for t in range(demos.steps):
+                self.look(demos.observations[t, n])
+                self.table.setdefault(self.key(), demos.actions[t, n])
+
+    def reset(self) -> None:
+        self.state = np.array([-1, 0, 0, 0], np.int64)
+
+    def look(self, seen: np.ndarray) -> None:
+        self.state[0] += 1
+        if self.state[0] == 0:
+            self.state[1] = seen[HEIGHT] > 0.38
+        if self.state[0] == LIT:
+            self.state[2:] = seen[DISPLAY : DISPLAY + 2] > 0
+            self.state[3] *= not self.blind
+
+    def key(self) -> tuple[int, ...]:
+        return tuple(self.state.tolist())
+
+    def act(self, observation: np.ndarray) -> np.ndarray:
+        self.look(observation)
+        return self.table[self.key()]
+
+
+def test_a_copy_of_the_expert_is_found_right_and_whole(demos: Demos) -> None:
+    found = audit(Copyist(demos), demos, episodes=2, shuffles=199)
+    controls = {control.name: control for control in found.controls}
+    assert (found.sufficient.answer, found.carries.answer, found.sole.answer) == ("yes", "yes", "yes")
+    assert controls["expert's histories"].data == {"side": 0.0, "slot": 0.0}
+    assert controls["closed loop"].data == 1.0
+    assert {item.variable for item in found.decodings if item.required} == {"side", "slot"}
+    assert found.surplus.answer == "yes"  # it never forgets the side
+    assert "side (gap2)" in found.surplus.because
+
+
+def test_a_lost_class_is_counted(demos: Demos) -> None:
+    setting = RecordedSetting(demos, played=0)
+    found = setting.behave(Stage(adapt(Copyist(demos, blind=True)), setting))
+    wrong = found.controls[0].data
+    assert found.finding.answer == "no"
+    assert wrong["side"] == 0
+    assert wrong["slot"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_last_episodes_are_watched(demos: Demos) -> None:
+    setting = RecordedSetting(demos, most=8, played=0)
+    assert setting.occupancy == "8 recorded episodes"
+    script = whole_episodes(setting.episodes)[3]
+    seen, before = setting.show(script[0])
+    np.testing.assert_array_equal(seen.vector, demos.observations[0, 27])
+    assert before.absent
+    seen, before = setting.show(script[5])
+    np.testing.assert_array_equal(before.vector, demos.actions[4, 27])
+
+
+def test_with_frames_a_policy_sees_no_pose(demos: Demos) -> None:
+    frames = np.zeros((demos.steps, demos.episodes, 64, 64, 3), np.uint8)
+    frames[2, 5] = 9
+    setting = RecordedSetting(replace(demos, frames=frames), played=0)
+    heard: list[Any] = []
+
+    class Watcher:
+        def reset(self) -> None: ...
+
+        def act(self, observation: Any) -> Any:
+            heard.append(observation)
+            return np.zeros(4)
+
+    Stage(adapt(Watcher()), setting).action(whole_episodes(setting.episodes)[5][:3])
+    assert heard[2][IMAGE].max() == 9
+    assert heard[2][STATE].shape == (16,)
+
+
+@pytest.mark.parametrize("action", [np.zeros(3), np.full(4, np.inf), np.zeros((2, 4)), None])
+def test_other_actions_are_refused(demos: Demos, action: Any) -> None:
+    class Wrong(Copyist):
+        def act(self, observation: np.ndarray) -> Any:
+            return action
+
+    with pytest.raises(UserError, match=r"policy: its action is \[.*\]; expected 4 finite numbers"):
+        audit(Wrong(demos), demos, episodes=0)
+
+
+def test_a_recording_of_another_version_is_refused(demos: Demos) -> None:
+    with pytest.raises(UserError, match=r"demos: was recorded with version 0 of two-cues; .*record anew"):
+        RecordedSetting(replace(demos, task_version=0))

@@ -1,0 +1,180 @@
+"""Full history: causality, a literal twin of the attention, the two memories, and runs that do not mix."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from diacritic.memory import full_history
+from diacritic.memory.layers import Weight, linear, read, reader
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.randomness import initial
+
+T, N = 6, 3
+
+
+def _policy(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+    width, d = architecture.width, architecture.code_size
+    return full_history.memory_weights(shape, architecture) | reader("act", width, d, width, shape.action, hidden=2)
+
+
+SMALL = _policy(Shape(5, 2, horizon=T), Architecture(codes=5, code_size=8, width=16))
+PAPER = _policy(Shape(27, 7, horizon=47), Architecture())
+
+
+def _inputs(*lead: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(7)
+    observations = torch.randn(*lead, T, N, 5, generator=generator, dtype=torch.float64)
+    return observations, torch.randn(*lead, T, N, 2, generator=generator, dtype=torch.float64)
+
+
+def _literal(parameters: dict[str, Tensor], observations: Tensor, previous: Tensor) -> Tensor:
+    """One run and one episode, step by step and head by head."""
+
+    def layer(name: str, x: Tensor) -> Tensor:
+        return x @ parameters[f"{name}.weight"] + parameters.get(f"{name}.bias", torch.zeros(()))
+
+    def norm(x: Tensor) -> Tensor:
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+
+    look = layer("observe.second", layer("observe.first", observations).relu()).relu()
+    acted = layer("previous", previous).relu()
+    both = torch.cat([layer("token.observation", look), layer("token.previous", acted)], -1)
+    x = layer("token.join", both) + parameters["positions"][: len(both)]
+    for k in range(2):
+        query, key, value = layer(f"block{k}.attention", norm(x)).chunk(3, -1)
+        rows = []
+        for t in range(len(x)):
+            heads = []
+            for part in torch.arange(16).chunk(4):
+                score = query[t, part] @ key[: t + 1, part].T / math.sqrt(4)
+                heads.append(score.softmax(-1) @ value[: t + 1, part])
+            rows.append(torch.cat(heads))
+        x = x + layer(f"block{k}.mix", torch.stack(rows))
+        x = x + layer(f"block{k}.contract", layer(f"block{k}.expand", norm(x)).relu())
+    return norm(x)
+
+
+def _act(
+    parameters: dict[str, Tensor], observations: Tensor, previous: Tensor, frames: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Codes and actions of whole sequences, [runs, T, N, …]."""
+    record = full_history.remember(parameters, observations, previous, frames)
+    action = read(parameters, "act", linear(parameters, "act.observation", record.features), record.embedding)
+    shape = observations.shape[-3:-1]
+    return record.code.unflatten(1, shape), action.unflatten(1, shape)
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_the_encoder_is_its_literal_twin(lead: tuple[int, ...]) -> None:
+    parameters = initial(SMALL, [1, 2], torch.float64)
+    observations, previous = _inputs(*lead)
+    got = full_history.encode(parameters, observations, previous)
+    for run in range(2):
+        one = {name: value[run] for name, value in parameters.items()}
+        o, p = (x[run] if lead else x for x in (observations, previous))
+        for n in range(N):
+            torch.testing.assert_close(got[run, :, n], _literal(one, o[:, n], p[:, n]), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(t=st.integers(0, T - 1), n=st.integers(0, N - 1), of_action=st.booleans())
+def test_a_change_shows_from_its_step_on_and_in_its_episode_only(t: int, n: int, of_action: bool) -> None:
+    parameters = initial(SMALL, [1], torch.float64)
+    inputs = _inputs()
+    before = full_history.encode(parameters, *inputs)
+    inputs[of_action][t, n] += 1.0
+    moved = (full_history.encode(parameters, *inputs) - before).abs().amax(-1)[0] > 1e-13
+    expected = torch.zeros(T, N, dtype=torch.bool)
+    expected[t:, n] = True
+    assert torch.equal(moved, expected)
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_steps_with_and_without_cache_equal_the_whole_sequence(lead: tuple[int, ...]) -> None:
+    parameters = initial(SMALL, [1, 2], torch.float64)
+    observations, previous = _inputs(*lead)
+    code, action = _act(parameters, observations, previous)
+    for cache in (False, True):
+        memory = full_history.start(parameters, N, cache)
+        for t in range(T):
+            now = observations[..., t, :, :], previous[..., t, :, :]
+            memory, *made = full_history.step(parameters, memory, *now)
+            assert torch.equal(made[0], code[:, t])
+            torch.testing.assert_close(made[1], action[:, t], rtol=0, atol=1e-12)
+    assert len(code.unique()) > 1  # else equal codes say little
+
+
+def test_footprints_at_the_widths_of_the_paper() -> None:
+    parameters = initial(PAPER, [0])
+    kept = {}
+    for cache in (False, True):
+        memory = full_history.start(parameters, 1, cache)
+        for _ in range(32):
+            memory, _, _ = full_history.step(parameters, memory, torch.zeros(1, 27), torch.zeros(1, 7))
+        kept[cache] = memory.footprint()
+    assert kept[False] == 64 * (33 - 1) * 4
+    assert kept[True] == 2 * 2 * 32 * 128 * 4  # keys and values, layers, steps, width
+
+
+def test_size_at_the_widths_of_the_paper() -> None:
+    size = sum(math.prod(weight.shape) for weight in PAPER.values())
+    assert 0.47e6 < size < 0.50e6  # the paper's has 0.49 million
+
+
+def test_runs_do_not_mix_and_gradients_reach_everything() -> None:
+    parameters = {name: value.requires_grad_() for name, value in initial(SMALL, [1, 2, 3], torch.float64).items()}
+    inputs = _inputs()
+    code, action = _act(parameters, *inputs)
+    alone = _act(initial(SMALL, [2], torch.float64), *inputs)
+    assert torch.equal(code[1:2], alone[0])
+    torch.testing.assert_close(action[1:2], alone[1], rtol=0, atol=1e-12)
+    (action[1].square().sum() + parameters["codebook"][1][code[1]].sum()).backward()
+    for name, value in parameters.items():
+        assert value.grad is not None
+        assert value.grad[1].abs().sum() > 0, name
+        assert value.grad[[0, 2]].abs().sum() == 0, name
+
+
+def test_the_gradient_passes_straight_through_the_code() -> None:
+    parameters = initial(SMALL, [1], torch.float64)
+    record = full_history.remember({name: value.requires_grad_() for name, value in parameters.items()}, *_inputs())
+    assert torch.equal(record.embedding[0], parameters["codebook"][0][record.code[0]])
+    bias, codebook = parameters["state.bias"], parameters["codebook"]
+    past, none = torch.autograd.grad(record.embedding.sum(), (bias, codebook), allow_unused=True)
+    torch.testing.assert_close(past, torch.full_like(bias, T * N))  # one for each row
+    assert none is None
+
+
+def test_steps_see_the_frames_that_sequences_see() -> None:
+    parameters = initial(_policy(Shape(2, 2, horizon=2, frames=True), Architecture(width=16)), [1, 2], torch.float64)
+    shade = torch.tensor([0, 128, 255], dtype=torch.uint8)
+    frames = shade.view(1, N, 1, 1, 1).expand(2, N, 64, 64, 3)
+    still = torch.zeros(2, N, 2, dtype=torch.float64)
+    _, whole = _act(parameters, still, still, frames)
+    memory = full_history.start(parameters, N)
+    for t in range(2):
+        memory, _, action = full_history.step(parameters, memory, still[t], still[t], frames[t])
+        torch.testing.assert_close(action, whole[:, t], rtol=0, atol=1e-12)
+    assert (whole[:, :, 0] - whole[:, :, 1]).abs().min() > 1e-6  # all else is equal: the frames tell them apart
+
+
+def test_bad_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match="width 30: must be a multiple of the 4 heads"):
+        full_history.weights(Shape(5, 2, horizon=T), Architecture(width=30))
+    parameters = initial(SMALL, [1])
+    with pytest.raises(ValueError, match="step 7 is beyond its 6 positions"):
+        full_history.encode(parameters, torch.zeros(7, N, 5), torch.zeros(7, N, 2))
+
+
+def test_lower_precision_leaves_the_codes_alone() -> None:
+    low = full_history.lowered(initial(SMALL, [1]), torch.bfloat16)
+    assert low["codebook"].dtype == torch.float32
+    assert low["state.weight"].dtype == torch.bfloat16
+    inputs = [x.float() for x in _inputs()]
+    _, action = _act(low, inputs[0], inputs[1])
+    assert action.dtype == torch.float32
+    assert action.isfinite().all()

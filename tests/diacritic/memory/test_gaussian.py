@@ -1,0 +1,44 @@
+"""The Gaussian bottleneck against PyTorch's own distributions."""
+
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from diacritic.memory import gaussian
+from diacritic.training.randomness import initial
+
+
+def _case() -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
+    made = torch.Generator().manual_seed(0)
+    parameters = initial(gaussian.weights(6, 3), [1, 2], torch.float64)
+    mean = torch.randn(2, 5, 3, generator=made, dtype=torch.float64)
+    return parameters, mean, torch.randn(2, 5, 6, generator=made, dtype=torch.float64)
+
+
+def test_the_divergence_is_that_of_two_normals() -> None:
+    parameters, mean, side = _case()
+    _, nats = gaussian.sample(parameters, mean, side, None)
+    for run in range(2):
+        p = {name: value[run] for name, value in parameters.items()}
+        deviation = (mean[run] @ p["gaussian.deviation.weight"] + p["gaussian.deviation.bias"]).exp()
+        middle, spread = (side[run] @ p["gaussian.prior.weight"] + p["gaussian.prior.bias"]).chunk(2, -1)
+        wanted = kl_divergence(Normal(mean[run], deviation), Normal(middle, spread.exp())).sum(-1)
+        torch.testing.assert_close(nats[run], wanted, rtol=0, atol=1e-12)
+    assert (nats >= 0).all()
+
+
+def test_noise_spreads_by_the_deviation_around_the_mean() -> None:
+    parameters, mean, side = _case()
+    assert torch.equal(gaussian.sample(parameters, mean, side, None)[0], mean)
+    one = torch.ones_like(mean)
+    up, down = (gaussian.sample(parameters, mean, side, noise)[0] for noise in (one, -one))
+    torch.testing.assert_close((up + down) / 2, mean, rtol=0, atol=1e-12)
+    deviation = torch.einsum("srd,sde->sre", mean, parameters["gaussian.deviation.weight"])
+    deviation = (deviation + parameters["gaussian.deviation.bias"].unsqueeze(1)).exp()
+    torch.testing.assert_close((up - down) / 2, deviation, rtol=0, atol=1e-12)
+
+
+def test_deviations_stay_within_sane_bounds() -> None:
+    parameters, mean, side = _case()
+    sample, nats = gaussian.sample(parameters, 1e3 * mean, 1e3 * side, torch.ones_like(mean))
+    assert nats.isfinite().all()
+    assert (sample - 1e3 * mean).abs().max() <= torch.tensor(2.0).exp() + 1e-6

@@ -1,0 +1,35 @@
+"""Bundles are few, whole, of a bounded size, and come apart again."""
+
+from pathlib import Path
+
+import pytest
+
+from certify.errors import UserError
+from diacritic.training.archive import Bundles, unbundled
+
+
+def test_files_that_belong_together_stay_together_and_bundles_stay_small(tmp_path: Path):
+    pairs = []
+    for k in range(5):
+        pair = [tmp_path / f"{k}.npz", tmp_path / f"{k}.safetensors"]
+        for path in pair:
+            path.write_bytes(bytes([k]) * 400)
+        pairs.append(pair)
+    bundles = Bundles(tmp_path / "b", largest=2000)
+    for pair in pairs:
+        bundles.add(pair)
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [f"results-{k}.zip" for k in (1, 2, 3)]
+    with unbundled(tmp_path / "b") as folder:
+        assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for pair in pairs for path in pair)
+        assert (folder / "3.npz").read_bytes() == bytes([3]) * 400
+
+
+def test_a_plain_folder_is_itself(tmp_path: Path):
+    with unbundled(tmp_path) as folder:
+        assert folder == tmp_path
+
+
+def test_a_broken_bundle_is_named(tmp_path: Path):
+    (tmp_path / "results-1.zip").write_bytes(b"PK no zip")
+    with pytest.raises(UserError, match=r"results-1\.zip.*fetch it again"), unbundled(tmp_path):
+        pass

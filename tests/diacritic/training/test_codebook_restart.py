@@ -1,0 +1,101 @@
+"""Codes that nothing uses move onto proposals; all others stay."""
+
+from dataclasses import replace
+
+import torch
+from carrier_twin import lively, symbols, vectors
+
+from diacritic.memory.shape import Architecture
+from diacritic.training.codebook_restart import restart, usage
+from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
+from diacritic.training.data import Data
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+
+SMALL = Architecture(codes=12, code_size=4, width=8)
+
+
+def _cohort(data: Data) -> Cohort:
+    plan = Plan(learner("plain"), preset("carousel"), (Run(1), Run(4), Run(16)), 40, SMALL)
+    begun = lively(initial_weights(plan, data), [1, 4, 16], torch.float32)
+    cohort = Cohort(plan, data, parameters=begun)
+    cohort.advance(3)
+    return cohort
+
+
+def test_usage_is_the_share_of_steps() -> None:
+    for data in (symbols(5, 4), vectors(5, 4)):
+        cohort = _cohort(data)
+        trace = cohort.trace()
+        wanted = torch.zeros(3, 12)
+        for s in range(3):
+            for t in range(5):
+                for n in range(4):
+                    wanted[s, trace.step_code[s, t, n]] += cohort.data.weight[n] / 5
+        torch.testing.assert_close(usage(trace), wanted, rtol=0, atol=1e-6)
+
+
+def test_exactly_the_unused_codes_move_onto_proposals() -> None:
+    for data in (symbols(5, 4), vectors(5, 4)):
+        cohort = _cohort(data)
+        cohort.optimiser.diverged[1] = True
+        trace = cohort.trace()
+        unused = usage(trace) == 0
+        assert unused.any(1).all()
+        assert (~unused).any(1).all()
+        before = {
+            key: cohort.optimiser.views(value.clone())
+            for key, value in cohort.optimiser.state().items()
+            if value.dim() == 2
+        }
+        restart(cohort)
+        after = cohort.parameters["codebook"].detach()
+        moved = (after != before["flat"]["codebook"]).any(-1)
+        unused[1] = False  # a run that has diverged stays as it is
+        assert torch.equal(moved, unused)
+        for run, code in unused.nonzero().tolist():
+            away = (trace.proposal[run].detach() - after[run, code]).abs().sum(-1)
+            assert (away == 0).any()
+            assert trace.weight[run][away == 0].sum() > 0
+        for key, value in (("mean", cohort.optimiser.mean), ("square", cohort.optimiser.square)):
+            moment = cohort.optimiser.views(value)["codebook"]
+            assert (moment[unused] == 0).all()
+            assert torch.equal(moment[~unused], before[key]["codebook"][~unused])
+        for name, value in cohort.parameters.items():
+            assert name == "codebook" or torch.equal(value, before["flat"][name])
+
+
+def test_places_are_drawn_by_weight_and_anew_at_every_step() -> None:
+    data = vectors(5, 4)
+    weight = torch.tensor([1.0, 1.0, 0.0, 0.0], dtype=torch.float64)
+    cohort = _cohort(replace(data, weight=weight / 2))
+    kept = {key: value.clone() for key, value in cohort.optimiser.state().items()}
+    places = []
+    for step in range(12):
+        cohort.optimiser.load(kept)
+        cohort.resume_at(step)
+        trace = cohort.trace()
+        unused = (usage(trace) == 0)[0]
+        restart(cohort)
+        vector = cohort.parameters["codebook"][0][unused]
+        row = torch.cdist(vector.detach(), trace.proposal[0].detach()).argmin(1)
+        places.append(row)
+    drawn = torch.cat(places)
+    assert set((drawn % 4).tolist()) == {0, 1}
+    assert len(set((drawn // 4).tolist())) == 5
+    assert not torch.equal(places[0], places[1])
+
+
+def test_the_second_carrier_restarts_too() -> None:
+    data = replace(symbols(5, 4), label=torch.arange(4) % 2)
+    data = replace(data, shape=replace(data.shape, labels=2))
+    dual = replace(learner("dual"), changes=(("identification", 20),))
+    cohort = Cohort(Plan(dual, preset("carousel"), (Run(1), Run(4)), 40, SMALL), data)
+    before = cohort.trace().identification
+    assert before is not None
+    unused = usage(before) == 0
+    old = cohort.parameters["identification.codebook"].detach().clone()
+    restart(cohort)
+    moved = (cohort.parameters["identification.codebook"] != old).any(-1)
+    assert unused.any()
+    assert torch.equal(moved, unused)

@@ -1,0 +1,115 @@
+"""The measurements of the barrier, small; and following a cohort."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from certify import certify
+from diacritic.rollout.machine import CodeMachine, from_certified
+from diacritic.studies.ledger import read_ledger
+from diacritic.training.cohort import Cohort, Run
+from diacritic.training.evaluate import machines
+from diacritic.training.preset import Preset
+from diacritic.training.symbolic import from_model
+from reproduction.beyond_paper import barrier, barrier_runs
+from reproduction.beyond_paper.barrier_cells import CAROUSEL, INGREDIENTS, TEXTBOOK, chain, plan_for, without
+from reproduction.beyond_paper.barrier_follow import follow, gate_look, passes
+from reproduction.beyond_paper.barrier_usage import spread
+
+
+def settings(chosen: Preset) -> dict[str, Any]:
+    return {field.name: getattr(chosen, field.name) for field in fields(chosen) if field.name not in ("name", "rate")}
+
+
+def test_all_ingredients_left_out_are_the_textbook() -> None:
+    assert settings(without(" and ".join(INGREDIENTS))) == settings(TEXTBOOK)
+    for name in INGREDIENTS:
+        assert settings(without(name)) != settings(CAROUSEL)
+
+
+def cohort(steps: int = 5) -> Cohort:
+    place = chain(1, 3)
+    return Cohort(plan_for(place, CAROUSEL, steps, [Run(seed) for seed in range(3)]), from_model(place.model))
+
+
+def test_the_first_look_that_passes_is_kept() -> None:
+    looks = iter([[False, False, False], [True, False, False], [False, True, False]])
+    seen = follow(cohort(), lambda: next(looks), every=2)
+    assert seen.first == (4, 5, None)
+    assert seen.first_seconds[2] is None
+    first, second = seen.first_seconds[:2]
+    assert first is not None
+    assert second is not None
+    assert 0 < first < second <= seen.seconds
+
+
+def test_following_stops_once_every_run_has_passed() -> None:
+    one = cohort()
+    assert follow(one, lambda: [True] * 3, every=2, stop=True).first == (2, 2, 2)
+    assert one.step == 2
+
+
+def test_the_gate_sees_a_run_that_remembers_and_one_that_diverged() -> None:
+    place, one = chain(1, 3), cohort(300)
+    one.advance(300)
+    assert gate_look(place, one)() == [True] * 3
+    one.optimiser.diverged[1] = True
+    assert gate_look(place, one)() == [True, False, True]
+    right = from_certified(certify(place.model).machine, place.model)
+    assert passes(place, right)
+    assert not passes(place, CodeMachine(np.zeros_like(right.move), right.act))
+
+
+def test_codes_in_use_and_their_perplexity() -> None:
+    used = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.25, 0.25, 0.5]], dtype=torch.float64)
+    codes, perplexity = spread(used)
+    assert codes == [2, 1, 3]
+    assert perplexity == pytest.approx([2, 1, 8**0.5])
+
+
+def test_a_share_of_codes_persists() -> None:
+    place, one = chain(1, 3), cohort()
+    before = barrier_runs.persisting(one, place.model)
+    for share, machine in zip(before, machines(one.parameters, one.plan.carrier, place.model), strict=True):
+        kept = [
+            machine.move[k, o, a] == k
+            for k in range(machine.codes)
+            for o in range(len(place.model.graph.observations))
+            for a in range(machine.actions)
+        ]
+        assert share == pytest.approx(sum(kept) / len(kept))
+        assert 0 < share <= 1
+
+
+CASES = {
+    "error-norm": ("delay=10 textbook", 16, "norm"),
+    "code-usage": ("delay=10 without restarts and", 8, "perplexity"),
+    "basin": ("0.1 0.3", 8, "persisting"),
+    "left-out": ("passive-t-maze L=10 without clip", 8, "first_sufficient"),
+    "misleading": ("horizon=10 modulus=3 p=1 carousel", 8, "coherence"),
+    "first-sufficient": ("cue-corridor L=5 R=2 β=0.01 textbook", 8, "first_seconds"),
+}
+
+
+@pytest.mark.parametrize("name", barrier.MEASUREMENTS)
+def test_a_measurement_leaves_a_ledger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    only, count, key = CASES[name]
+    barrier.run(name, tmp_path, steps=2, only=only)
+    rows = read_ledger(tmp_path / f"past-barrier-{name}.jsonl")
+    assert len(rows) == count
+    assert len({(row["cell"], row["preset"], row["seed"]) for row in rows}) == count
+    assert all(row["study"] == f"past-barrier-{name}" and key in row for row in rows)
+    assert {row["learner"] for row in rows} == {"plain, followed"}
+    assert "sufficient after" in capsys.readouterr().out
+
+
+def test_no_updates_are_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["barrier", "basin", "--steps", "0"])
+    with pytest.raises(SystemExit) as refused:
+        barrier.main()
+    assert refused.value.code == 2
+    assert "--steps: 0 is no number of updates" in capsys.readouterr().err

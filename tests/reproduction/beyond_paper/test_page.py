@@ -1,0 +1,158 @@
+"""The page past the paper shows what the ledgers hold."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from study_rows import run_of
+
+from certify.errors import UserError
+from diacritic.studies.ledger import Row, read_ledger
+from diacritic.studies.results import Results
+from diacritic.training.forgetting import LANDED
+from reproduction.beyond_paper.cells import CELLS, FORGETTING
+from reproduction.beyond_paper.page import (
+    FIRST,
+    FORGOTTEN,
+    PICTURE,
+    REACH,
+    TABLES,
+    TRAINED,
+    by_task,
+    filled,
+    forgetting,
+    forgotten,
+    main,
+)
+
+ROOT = Path(__file__).parents[3]
+MARKED = (*TABLES, REACH, FIRST, FORGOTTEN)
+MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in MARKED)
+
+
+def test_the_tables_are_those_of_the_ledgers() -> None:
+    page = (ROOT / "docs" / "past.md").read_text(encoding="utf-8")
+    assert filled(page, ROOT / "results") == page
+
+
+def test_sufficient_seeds_alone_have_a_surplus() -> None:
+    rows = read_ledger(ROOT / "results" / "past-forgetting.jsonl")
+    cell = next(iter(by_task(rows).values()))
+    failed = [row | {"sufficient": False} for row in cell]
+    assert forgetting(failed).endswith("| 0/8 | — | — |")
+
+
+def test_runs_that_have_forgotten_stand_beside_plain_ones() -> None:
+    after = next(cell for cell in CELLS if cell.learner == FORGETTING)
+    plain = next(cell for cell in CELLS if replace(cell, learner=FORGETTING) == after)
+
+    def last(rows: list[Row]) -> list[str]:
+        return forgotten(Results({"some": rows}), [plain, after]).splitlines()[-1].strip("| ").split(" | ")
+
+    assert last([])[:4] == [after.name, "development", "not run", "not run"]
+    bits = [{"gap1": 0.0, "gap2": 2.25, "place": 1.0}, {"gap1": 0.03, "gap2": 0.0, "place": 0.0}]
+    rows = [
+        run_of(cell, seed, surplus=most, success=good, sufficient=seed > 0)
+        for cell, most, good in ((plain, bits[0], 0.5), (after, bits[1], 1.0))
+        for seed in range(8)
+    ]
+    assert last(rows)[2:] == ["7/8", "7/8", "2.250", "0.030", "0.50", "1.00"]
+    assert last([row | {"surplus": {"gap1": None}} for row in rows])[4:6] == ["–", "–"]
+
+
+def test_forgetting_adds_nothing_to_the_picture() -> None:
+    after = next(cell for cell in CELLS if cell.learner == FORGETTING)
+    assert after not in TRAINED
+    assert set(CELLS) - set(TRAINED) == {cell for cell in CELLS if cell.learner == FORGETTING}
+
+
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
+    assert list(by_task([{"task": "x 100"}, {"task": "x 9"}])) == ["x 9", "x 100"]
+
+
+def test_a_page_without_marks_is_refused() -> None:
+    with pytest.raises(UserError, match="the page has no marks"):
+        filled("nothing here", ROOT / "results")
+
+
+def test_empty_marks_are_filled_and_what_stands_around_them_stays() -> None:
+    page = filled(f"before\n{MARKS}", ROOT / "results")
+    assert page.startswith("before\n")
+    assert all(f"\n<!-- end of {name} -->\nafter {name}\n" in page for name in MARKED)
+    assert filled(page, ROOT / "results") == page
+
+
+def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Path) -> None:
+    page = tmp_path / "past.md"
+    page.write_text(MARKS, encoding="utf-8")
+    for name in TABLES:
+        (tmp_path / f"{name}.jsonl").write_text((ROOT / "results" / f"{name}.jsonl").read_text())
+    main(tmp_path, page)
+    assert "*Not run yet.*" in page.read_text(encoding="utf-8")
+    assert not (tmp_path / PICTURE).exists()
+    more = {"seconds": 1.0, "surplus": {}, "first_sufficient_step": 500}
+    (tmp_path / "some.jsonl").write_text(json.dumps(run_of(CELLS[0], 0, **more)) + "\n")
+    main(tmp_path, page)
+    assert f"]({PICTURE.as_posix()})" in page.read_text(encoding="utf-8")
+    assert CELLS[0].name in (tmp_path / PICTURE).read_text(encoding="utf-8")
+
+
+def test_over_a_thousand_steps_those_who_fail_have_forgotten_nothing() -> None:
+    """As the page says: they tell too few classes apart, and what they tell they keep."""
+    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if "bits=3 delay=1000" in row["cell"]]
+    failed = [row for row in rows if row["learner"] == "plain" and not row["sufficient"]]
+    assert failed
+    for row in failed:
+        (kept,) = set(row["rate"].values())
+        assert kept < row["requirement"]["delay"] - 0.1
+        assert not row["diverged"]
+
+
+def test_with_as_many_codes_as_classes_those_who_fail_lack_a_code() -> None:
+    """As the page says of readout-3 with eight codes: two classes share one, which costs a quarter of a bit."""
+    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if row["cell"].endswith("N=448 K=8")]
+    failed = [row for row in rows if (row["learner"], row["preset"], row["sufficient"]) == ("plain", "carousel", False)]
+    assert failed
+    for row in failed:
+        assert max(row["requirement"][gap] - row["rate"][gap] for gap in ("gap1", "gap2")) > 0.2
+        assert not row["diverged"]
+
+
+def forgetful(cell: str) -> list[Row]:
+    """The runs of a cell that were to forget."""
+    rows = read_ledger(ROOT / "results" / "past.jsonl")
+    return [row for row in rows if row["learner"] == FORGETTING and row["cell"].startswith(cell)]
+
+
+def test_a_run_with_four_classes_forgets_where_it_tells_all_pairs_apart() -> None:
+    runs = forgetful("two-cues classes=4")
+    assert all(row["sufficient"] and row["forgetting"]["right"] == 1 for row in runs)
+    told = [row["forgetting"]["codes"] for row in runs if row["K"] == 16]
+    assert sorted(told) == [15] * 6 + [16] * 2
+    assert all(row["forgetting"]["changed"] == (row["forgetting"]["codes"] == 16) for row in runs)
+    assert all(row["forgetting"]["stray"] == 1 / 16 for row in runs if row["forgetting"]["codes"] == 15)
+    assert all(max(row["surplus"].values()) == 0 for row in runs if row["forgetting"]["changed"])
+
+
+def test_runs_of_weighing_would_imitate_worse() -> None:
+    notes = [row["forgetting"] for row in forgetful("weighing")]
+    assert len(notes) == 16
+    assert not any(note["changed"] for note in notes)
+    assert all(note["stray"] < 0.01 for note in notes)
+    assert sum(note["landed"] > LANDED for note in notes) == 15
+    assert all(after - before > 0.006 for before, after in (note["loss"] for note in notes))
+    usual = [note["loss"] for note in notes if note["loss"][0] < 0.0002]
+    assert len(usual) == 14
+    assert all(after > 0.014 for _, after in usual)
+    played = [row["success"] for row in forgetful("weighing gap=20")]
+    assert (round(min(played), 2), round(max(played), 2)) == (0.16, 0.99)
+
+
+def test_no_step_has_a_surplus_left_far_away() -> None:
+    rows = [row for row in read_ledger(ROOT / "results" / "past-forgetting.jsonl") if row["kind"] == "far"]
+    assert len({row["cell"] for row in rows}) == 11
+    good = [row for row in rows if row["sufficient"]]
+    assert good
+    assert all(row["before"]["sufficient"] for row in good)
+    assert max(row["largest_surplus"] for row in good) < 1e-9

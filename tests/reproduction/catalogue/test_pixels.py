@@ -1,0 +1,68 @@
+"""The probe of single frames: which frames it reads, and that it would find the class there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diacritic.demos import pixel_probe
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.demos.storage import Demos
+from diacritic.studies.cell import Cell
+from diacritic.studies.recordings import recording_name
+from diacritic.tasks.franka.tasks import make_task
+from reproduction.catalogue import pixels
+from reproduction.verdicts import Range
+
+EPISODES = 32
+
+
+@pytest.fixture(scope="module")
+def noise() -> Demos:
+    """A short recording whose frames show nothing at all."""
+    demos, _ = record(FrankaRecorder(make_task("two-cues", gap=2)), EPISODES, 0)
+    frames = np.random.default_rng(0).integers(0, 30, (demos.steps, EPISODES, 64, 64, 3), np.uint8)
+    return replace(demos, frames=frames)
+
+
+def painted(demos: Demos, step: int) -> Demos:
+    """The same, with the class of the place in one frame."""
+    assert demos.frames is not None
+    frames = demos.frames.copy()
+    frames[step, demos.latents["slot"] == 1, 20:40] += 200
+    return replace(demos, frames=frames)
+
+
+def nearest_mean(train: np.ndarray, labels: np.ndarray, test: np.ndarray, *_: int) -> np.ndarray:
+    """A quick probe: the class whose mean frame is nearest."""
+    means = np.stack([train[labels == label].mean(0) for label in np.unique(labels)])
+    away = ((test[:, None] - means[None]) ** 2).sum((2, 3, 4))
+    return np.unique(labels)[away.argmin(1)]
+
+
+def test_a_class_that_one_frame_shows_is_found(monkeypatch: pytest.MonkeyPatch, noise: Demos):
+    monkeypatch.setattr(pixel_probe, "frame_probe", nearest_mean)
+    phases = [noise.convention.phases[k] for k in noise.phase[:, 0]]
+    clean = pixels.accuracies(noise, "slot")
+    assert clean.high < 0.8
+    for step in (phases.index("gap2"), phases.index("place") - 1, phases.index("place")):
+        found = pixels.accuracies(painted(noise, step), "slot")
+        assert found.high == 1, step
+        assert found.low < 0.8
+    assert pixels.accuracies(painted(noise, noise.steps - 1), "slot") == clean  # the class may be seen there
+
+
+def test_the_recording_of_the_long_gap_is_probed(monkeypatch: pytest.MonkeyPatch, noise: Demos):
+    asked: list[str] = []
+
+    def recorded(cell: Cell) -> Demos:
+        asked.append(recording_name(cell))
+        return noise
+
+    monkeypatch.setattr(pixels, "recording", recorded)
+    monkeypatch.setattr(pixels, "accuracies", lambda demos, variable: Range(*[0.01 * len(variable)] * 2))
+    probes = [figure for figure in pixels.FIGURES if figure.block == "pixels.probe"]
+    found = [probe.measured() for probe in probes if probe.measured is not None]
+    assert found == [Range(0.04, 0.04), Range(0.05, 0.05), Range(0.04, 0.04)]
+    assert asked == ["two-cues-gap20-pixels-1024-s0"] * 3

@@ -1,0 +1,90 @@
+"""Figures of the toys from rows: selective forgetting, codes of a stochastic expert, the continuous bottleneck."""
+
+from math import log2
+
+import numpy as np
+import pytest
+from study_rows import run_of
+
+from diacritic.studies.judge import judge_machine
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results
+from diacritic.studies.tasks import model_of
+from reproduction.catalogue import toys
+from reproduction.verdicts import Count, Profile, Range
+
+FORGETTING = [cell for cell in toys.CELLS if cell.task.name == "reveal" and cell.demonstrations]
+STOCHASTIC = [cell for cell in toys.CELLS if (cell.task.name, cell.learner) == ("stochastic-expert", "plain")]
+SHARED, THREE = (
+    next(figure for figure in toys.FIGURES if figure.name.startswith(f"stochastic expert: runs {rest}"))
+    for rest in ("in which", "that use three")
+)
+
+
+def test_selective_forgetting_is_a_mean_over_seeds_for_each_pressure():
+    assert [(cell.preset, cell.beta, cell.seeds) for cell in FORGETTING] == [
+        (preset, beta, 4) for preset in ("carousel", "textbook") for beta in (0.0, 0.1, 0.3)
+    ]
+    rows = [
+        run_of(
+            cell,
+            seed,
+            information={"decision": {"nuisance": cell.beta + seed}},
+            surplus={"decision": 2 * cell.beta + seed},
+            scores={"decision": {"S_Gamma": 1 - cell.beta, "S_G": None}},
+        )
+        for cell in FORGETTING
+        for seed in cell.run_seeds
+    ]
+    asked = [figure for figure in toys.FIGURES if figure.block == "toys.selective_forgetting"]
+    found = [figure.ours(Results({"x": rows}), "toys") for figure in asked]
+    for ours, expected in zip(found, 2 * [(1.5, 1.6, 1.8), (1.5, 1.7, 2.1), (1.0, 0.9, 0.7)], strict=True):
+        assert isinstance(ours, Profile)
+        assert ours.values == pytest.approx(expected)
+    without = [figure.ours(Results({"x": rows[1:]}), "toys") for figure in asked]
+    assert [ours is None for ours in without] == 3 * [True] + 3 * [False]
+
+
+def judged(codes: tuple[int, int, int]) -> Row:
+    """The row of a memory that gives the three hidden states of the expert these codes and keeps them."""
+    cell = STOCHASTIC[0]
+    graph = model_of(cell.task).graph
+    shown = [graph.observations[k] for k in range(len(graph.observations))]
+    move = np.zeros((9, len(shown), len(graph.actions) + 1), np.int64)
+    move[:8] = np.arange(8)[:, None, None]
+    for state, code in enumerate(codes):
+        move[8, shown.index(f"state {state}")] = code
+    act = np.full((8, len(shown), len(graph.actions)), 1 / len(graph.actions))
+    return judge_machine(cell.task, "full", move, act)
+
+
+@pytest.mark.parametrize(
+    ("codes", "shared", "three"),
+    [((5, 5, 5), True, False), ((5, 5, 0), True, False), ((5, 0, 5), False, False), ((5, 0, 1), False, True)],
+)
+def test_rows_tell_whether_states_of_one_law_share_a_code(codes: tuple[int, int, int], shared: bool, three: bool):
+    row = judged(codes)
+    assert row["rate"]["decision"] == pytest.approx({1: 0.0, 2: log2(3) - 2 / 3, 3: log2(3)}[len(set(codes))], abs=1e-5)
+    rows = [{**run_of(cell, seed), **row} for cell in STOCHASTIC for seed in cell.run_seeds]
+    assert len(rows) == 128
+    assert SHARED.ours(Results({"x": rows}), "toys") == Count(128 * shared, 128)
+    assert THREE.ours(Results({"x": rows}), "toys") == Count(128 * three, 128)
+    assert SHARED.ours(Results({"x": rows[1:]}), "toys") is None
+
+
+def test_rows_that_tell_no_surplus_are_no_answer():
+    rows = [run_of(cell, seed) for cell in STOCHASTIC for seed in cell.run_seeds]
+    assert SHARED.ours(Results({"x": rows}), "toys") is None
+    assert THREE.ours(Results({"x": rows}), "toys") is None
+
+
+def test_the_bound_of_the_continuous_bottleneck_is_that_of_its_sufficient_runs():
+    (cell,) = [cell for cell in toys.CELLS if cell.learner == "gaussian" and cell.beta == 0.003]
+    (asked,) = [figure for figure in toys.FIGURES if figure.block == "toys.ablation"]
+    rows = [
+        run_of(cell, seed, sufficient=seed > 5, kl_bits={"first gap": float(seed), "second gap": 99.0})
+        for seed in cell.run_seeds
+    ]
+    assert asked.ours(Results({"x": rows}), "toys") == Range(6.5, 6.5)
+    bare = [{key: told for key, told in row.items() if key != "kl_bits"} for row in rows]
+    assert asked.ours(Results({"x": bare}), "toys") is None

@@ -1,0 +1,46 @@
+"""Figures are derived from ledgers, or measured once, kept and found again."""
+
+from pathlib import Path
+
+import pytest
+
+from certify.errors import UserError
+from diacritic.studies.results import Results
+from reproduction import figure as module
+from reproduction.figure import Figure, measure
+from reproduction.verdicts import Count, Profile, Range, Value, value
+
+VALUES: list[Value] = [Count(3, 8), Range(0.5, 2.0), Profile((1.0, 0.25)), value(True)]
+
+
+@pytest.mark.parametrize("found", VALUES, ids=str)
+def test_a_measured_value_is_found_again(found: Value, tmp_path: Path):
+    asked = Figure("what", "ksweep", found, measured=lambda: found)
+    assert asked.verdict(asked.ours(Results.read(tmp_path), "s")) == "not run"
+    assert measure("s", [asked], tmp_path) == tmp_path / "figures" / "s.jsonl"
+    again = asked.ours(Results.read(tmp_path), "s")
+    assert again == found
+    assert type(again) is type(found)
+    assert asked.verdict(again) == "agrees"
+    assert asked.ours(Results.read(tmp_path), "another study") is None
+
+
+def test_what_cannot_be_measured_leaves_no_file(tmp_path: Path):
+    figures = [Figure("a", "ksweep", value(1), measured=lambda: None), Figure("b", "ksweep", value(1))]
+    assert measure("s", figures, tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_derived_value_reads_the_ledgers():
+    asked = Figure("rows", "ksweep", value(2), derived=lambda results: value(len(results.files["x"])))
+    assert asked.verdict(asked.ours(Results({"x": [{}, {}]}), "s")) == "agrees"
+    assert asked.verdict(asked.ours(Results({"x": []}), "s")) == "differs"
+
+
+def test_the_command_measures_and_refuses_unknown_names(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["figure", "leak-audit", "--out", str(tmp_path)])
+    module.main()
+    assert "leak-audit.jsonl" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["figure", "nothing", "--out", str(tmp_path)])
+    with pytest.raises(UserError, match="'nothing' has no figures"):
+        module.main()

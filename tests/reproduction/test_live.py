@@ -1,0 +1,91 @@
+"""Rows of the community benchmarks hold machines, and these are played where the tasks come from."""
+
+from pathlib import Path
+
+import pytest
+from study_rows import run_of
+
+from certify import certify
+from certify.zoo import build
+from diacritic.rollout.machine import from_certified, packed
+from diacritic.studies.judge import judge_machine
+from diacritic.studies.ledger import Row, merge_ledger, named, read_ledger
+from diacritic.studies.tasks import task
+from reproduction.beyond_paper.barrier_page import between
+from reproduction.catalogue import CELLS
+from reproduction.live import MARK, lines, main, played
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = [row for path in sorted((ROOT / "results" / "live").glob("*.jsonl")) for row in read_ledger(path)]
+
+
+def solved(seed: int = 0, **more: object) -> Row:
+    """A run that has learned what certify knows."""
+    model = build("memory-chain", bits=1, delay=10)
+    machine = from_certified(certify(model).machine, model)
+    known = judge_machine(task("memory-chain", bits=1, delay=10), "external", machine.move, machine.act)
+    assert known["machine"] == packed(machine)
+    cell = next(
+        cell for cell in CELLS if (cell.study, cell.task.title) == ("community", "memory-chain bits=1 delay=10")
+    )
+    told = {"seconds": 1.0, "demos_sha256": model.digest}
+    return run_of(cell, seed, **known) | named(cell, seed) | told | more
+
+
+def test_a_row_is_played_where_its_task_comes_from() -> None:
+    row = played(solved(), episodes=16)
+    assert row is not None
+    assert (row["live"]["episodes"], row["live"]["success"]) == (16, 1.0)
+    assert row["live"]["environment"].startswith("bsuite")
+    assert played(solved(task="passive-t-maze L=10")) is None  # no checkout
+
+
+def test_the_table_has_a_line_a_cell() -> None:
+    row = solved() | {"live": {"environment": "bsuite 1", "episodes": 4, "success": 0.75}}
+    other = solved(1) | {"success": 0.5, "sufficient": False, "live": row["live"] | {"success": 0.25}}
+    *_, line = lines([row, other, solved(2)]).splitlines()
+    assert line.endswith("| 1/2 | 0.750 | 0.500 | bsuite 1 |")
+
+
+def test_a_folder_is_played_and_a_page_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merge_ledger(tmp_path / "some.jsonl", [solved(), {k: v for k, v in solved(1).items() if k != "machine"}])
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n<!-- {MARK} -->\n<!-- end of {MARK} -->\n")
+    monkeypatch.setattr("sys.argv", ["live", str(tmp_path), "--episodes", "8", "--page", str(page)])
+    assert main() == 0
+    assert ["live" in row for row in read_ledger(tmp_path / "some.jsonl")] == [True, False]
+    assert "| 1/1 | 1.000 | 1.000 | bsuite" in page.read_text()
+
+
+def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    merge_ledger(tmp_path / "some.jsonl", [solved(machine="?")])
+    monkeypatch.setattr("sys.argv", ["live", str(tmp_path)])
+    assert main() == 2
+    assert capsys.readouterr().err == "diacritic: machine: is no line of base64 text; train the run again\n"
+    for arguments, told in (
+        (["--episodes", "0"], "--episodes: 0 is no number of episodes"),
+        (["--page", str(tmp_path / "none.md")], "none.md is not there"),
+    ):
+        monkeypatch.setattr("sys.argv", ["live", str(tmp_path), *arguments])
+        with pytest.raises(SystemExit, match="2"):
+            main()
+        assert told in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["live", str(tmp_path / "none")])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "none is no folder; train into it" in capsys.readouterr().err
+
+
+def test_the_page_is_that_of_the_committed_rows() -> None:
+    page = (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
+    assert between(page, MARK, lines(COMMITTED)) == page
+
+
+def test_exact_success_is_never_more_than_what_the_environment_rewards() -> None:
+    """As the page says: equal where the model says that every action is right, and no less elsewhere."""
+    assert COMMITTED
+    assert all("live" in row for row in COMMITTED)
+    for row in COMMITTED:
+        there, spread = row["live"]["success"], 4 * (0.25 / row["live"]["episodes"]) ** 0.5
+        assert there == 1 if row["success"] == 1 else there >= row["success"] - spread
+        assert row["success"] == 1 or not row["sufficient"]

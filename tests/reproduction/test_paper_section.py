@@ -1,0 +1,58 @@
+"""Our cells beside the paper's: verdicts, scoreboard and rates are those of the ledgers."""
+
+from pathlib import Path
+
+from report_inputs import HOSTILE, ledger_row, make_ledger
+
+from diacritic.report.inputs import collect
+from reproduction import paper_section
+from reproduction.catalogue import STUDIES
+from reproduction.compare import cell_verdict, compare
+
+
+def test_without_anything_to_show_there_is_no_section():
+    assert paper_section.view({}) is None
+
+
+def test_cells_are_judged_against_the_paper(tmp_path: Path):
+    shown = paper_section.view(collect([str(make_ledger(tmp_path / "toys.jsonl"))]).ledgers)
+    assert shown is not None
+    found = {
+        row["cell"]: (row["ours"][:2], row["paper"] and row["paper"][:2], row["verdict"]) for row in shown["cells"]
+    }
+    assert found == {
+        "gap gap2=15": ([8, 8], [0, 8], "better"),
+        "gap gap2=6": ([8, 8], [7, 8], "agrees"),
+        HOSTILE: ([1, 4], None, "ours alone"),
+    }
+    board = {
+        line["study"]: (line["cells"], line["counts"]["agrees"], line["counts"]["ours alone"])
+        for line in shown["scoreboard"]
+    }
+    assert board == {"blocks": (2, 1, 0), "maze": (1, 0, 1), "all": (3, 1, 1)}
+    assert (shown["studies"], shown["learners"]) == (["blocks", "maze"], ["gru", "plain"])
+
+
+def test_a_declared_study_is_judged_as_its_page_is_and_shows_what_was_not_run():
+    declared = STUDIES["community"]
+    cell = next(cell for cell in declared.cells if cell.paper_count and cell.learner == "plain")
+    given = {"study": "community", "preset": cell.preset, "steps": cell.steps, "gate": cell.gate}
+    given["configuration"] = cell.digest
+    rows = [ledger_row(cell.name, seed, True, list(cell.paper_count or ()), **given) for seed in cell.run_seeds]
+    measured = {"community": [{"figure": "of nobody", "value": {"low": 1.0, "high": 1.0}}]}
+    shown = paper_section.view({"community": rows}, measured)
+    assert shown is not None
+    expected = compare(declared, rows)
+    assert shown["scoreboard"][-1]["counts"] == dict(expected.counts)
+    (mine,) = [line for line in shown["cells"] if line["ours_text"] == "8/8"]
+    assert (mine["cell"], mine["verdict"]) == (cell.name, cell_verdict(cell, rows))
+    assert shown["scoreboard"][-1]["counts"]["not run"] > 10
+
+
+def test_rates_are_drawn_against_what_their_window_requires(tmp_path: Path):
+    shown = paper_section.view(collect([str(make_ledger(tmp_path / "toys.jsonl"))]).ledgers)
+    assert shown is not None
+    diagonal, good, failed = shown["rates"]["data"]
+    assert diagonal["x"] == diagonal["y"] == [0, 1.5]
+    assert (good["name"], failed["name"]) == ("sufficient (17)", "failed (3)")
+    assert (good["x"][0], good["y"][0]) == (1.0, 1.5)

@@ -1,0 +1,32 @@
+"""Predictions: what the reference says held, and an outcome of ours only where every run is there."""
+
+from study_rows import run_of
+
+from diacritic.studies.results import Results
+from reproduction.catalogue import toys
+from reproduction.predictions import predictions
+
+
+def outcomes(results: Results) -> dict[str, tuple[bool, bool | None]]:
+    return {outcome.prediction.said: (outcome.prediction.paper, outcome.ours) for outcome in predictions(results)}
+
+
+def test_the_papers_outcomes_are_those_of_its_tables():
+    found = outcomes(Results({}))
+    assert len(found) == 7
+    failed = [said for said, (paper, _) in found.items() if not paper]
+    assert [said.split(":")[0] for said in failed] == ["stochastic expert", "flag A gives an injected leak away"]
+    assert all(ours is None for _, ours in found.values())
+
+
+def expert_rows(rate: float):
+    for cell in toys.CELLS:
+        if cell.task.name == "stochastic-expert" and cell.preset == "carousel":
+            bits = {"rate": {"decision": rate}, "requirement": {"decision": 0.918}}
+            yield from (run_of(cell, seed, **bits) for seed in cell.run_seeds)
+
+
+def test_an_outcome_follows_the_runs():
+    said = next(text for text in outcomes(Results({})) if text.startswith("stochastic expert"))
+    assert outcomes(Results({"toys": list(expert_rows(0.95))}))[said] == (False, True)
+    assert outcomes(Results({"toys": list(expert_rows(1.2))}))[said] == (False, False)
