@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from certify.core.model import Model
+from certify.optional import import_optional
 from certify.sources import dm
-from certify.sources._need import need
 from certify.sources.adapter import END, to_model
 from certify.sources.cards import CardGame, autoencode, count_recall, higher_lower, repeat_first, repeat_previous
 from certify.sources.pomdp import classic
@@ -55,7 +55,7 @@ def _planned(name: str, horizon: int) -> Entry:
 
 def _toy(task: str, horizon: int, see: Callable[[Any, int], str] = lambda env, state: str(state)) -> Model:
     """A toy-text environment by its own transition table, from which its `step` samples; an optimal expert."""
-    env = getattr(need("gymnasium.envs.toy_text"), task)()
+    env = getattr(import_optional("gymnasium.envs.toy_text", "sources"), task)()
     best = _best(env.P)
 
     def move(_: int, state: int, action: str) -> Mapping[int, Fraction]:

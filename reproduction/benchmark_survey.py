@@ -1,4 +1,4 @@
-"""``python -m certify --survey``: does this benchmark need memory, and how much?
+"""``python -m reproduction survey``: does this benchmark need memory, and how much?
 
 Every row is certified anew; a package that is not installed is named in the rows that need it. `write_page` makes the
 page of the documentation.
@@ -14,8 +14,8 @@ import numpy as np
 
 from certify.answer import Answer, certify
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.progress import track
-from certify.sources._need import need
 from reproduction.benchmark_entries import ENTRIES, Entry
 from reproduction.paper_certificates import profile_text
 
@@ -143,7 +143,7 @@ def _print_table(table: list[list[str]]) -> None:
 
 
 def _check_picture(path: Path) -> None:
-    need("matplotlib.figure", "report")
+    import_optional("matplotlib.figure", "report")
     if path.suffix not in PICTURES:
         raise UserError("--plot", f"expected a name that ends in {', '.join(PICTURES)}, not {str(path)!r}")
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -155,7 +155,9 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     _check_picture(path)
     shown = [row for row in rows if row.answer]
     places = range(len(shown))
-    figure = need("matplotlib.figure", "report").Figure(figsize=(9, 1.2 + 0.22 * len(shown)), layout="constrained")
+    figure = import_optional("matplotlib.figure", "report").Figure(
+        figsize=(9, 1.2 + 0.22 * len(shown)), layout="constrained"
+    )
     axes = figure.add_subplot()
     axes.barh(places, [row.history for row in shown], 0.74, color="#d9d9d9", label="most that history holds")
     axes.barh(places, [row.peak for row in shown], 0.4, color="#0072b2", label="required at the peak")
@@ -214,7 +216,7 @@ hide: [navigation, toc] # the table is wide
 <!-- Written by reproduction.benchmark_survey.write_page: change it there. -->
 
 {counts}.
-The same table is printed by `python -m certify --survey`.
+The same table is printed by `python -m reproduction survey`.
 
 Tasks of bsuite are played through their environments, for every hidden value. The decks of POPGym have too many orders
 for that: they are exact generative models, checked in the run against live episodes. Gymnasium's toys are read from the

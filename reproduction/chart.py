@@ -3,7 +3,7 @@
 import io
 from typing import TYPE_CHECKING, Any
 
-from certify.sources._need import need
+from certify.optional import import_optional
 from reproduction.compare import Comparison
 from reproduction.verdicts import Count
 
@@ -23,10 +23,12 @@ def chart(comparison: Comparison) -> str | None:
     ][:_MOST]
     if not pairs:
         return None
-    matplotlib = need("matplotlib", "report")
+    matplotlib = import_optional("matplotlib", "report")
     settings = {"svg.fonttype": "none", "svg.hashsalt": comparison.study.name, "font.size": 8}
     with matplotlib.rc_context(settings):
-        figure = need("matplotlib.figure", "report").Figure(figsize=(8, 0.9 + 0.24 * len(pairs)), layout="constrained")
+        figure = import_optional("matplotlib.figure", "report").Figure(
+            figsize=(8, 0.9 + 0.24 * len(pairs)), layout="constrained"
+        )
         axes = figure.add_subplot()
         for y, (_, ours, paper) in enumerate(pairs):
             _mark(axes, ours, y - 0.12, OURS, "o", "ours" if y == 0 else None)

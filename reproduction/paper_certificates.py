@@ -1,4 +1,4 @@
-"""``python -m certify --paper``: the certifications that the paper reports, against the suite or its stand-ins."""
+"""``python -m reproduction certificates``: what the paper certifies, against the suite or its stand-ins."""
 
 import time
 from collections.abc import Callable, Iterator

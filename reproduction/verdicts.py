@@ -10,7 +10,7 @@ from math import isnan, nan, sqrt
 from statistics import mean, stdev
 from typing import Literal, NamedTuple
 
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.measure.statistics import fisher, wilson
 
 Verdict = Literal["agrees", "better", "differs", "not run", "ours alone"]
@@ -111,6 +111,6 @@ def success_verdict(ours: Sequence[float], paper: float, better: Better = "highe
     """Mean success over seeds: the paper's seeds are taken to spread as ours do."""
     within = SUCCESS_TOLERANCE
     if len(ours) > 1:
-        quantile = float(need("scipy.stats", "measure").t.ppf(1 - LEVEL / 2, len(ours) - 1))
+        quantile = float(import_optional("scipy.stats", "measure").t.ppf(1 - LEVEL / 2, len(ours) - 1))
         within = max(within, quantile * sqrt(2 / len(ours)) * stdev(ours))
     return near(Range(mean(ours), mean(ours)), Range(paper, paper), within, better)

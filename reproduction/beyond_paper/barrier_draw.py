@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.storage import write_text
 from diacritic.studies.ledger import Row, read_ledger
 from reproduction.beyond_paper.barrier_page import by, counted, filled
@@ -197,8 +197,10 @@ def svg(name: str, rows: Sequence[Row]) -> str:
 
 def drawn(name: str, draw: Callable[[Any], None], height: float) -> str:
     """A figure as SVG, the same for the same rows; `height` in inches."""
-    with need("matplotlib", "report").rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}):
-        figure = need("matplotlib.figure", "report").Figure(figsize=(9, height), layout="constrained")
+    with import_optional("matplotlib", "report").rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}
+    ):
+        figure = import_optional("matplotlib.figure", "report").Figure(figsize=(9, height), layout="constrained")
         draw(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})

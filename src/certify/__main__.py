@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from certify.answer import Answer
     from certify.core.model import Model
 
-_EPILOG = "examples: certify MODEL.json --json -   certify gap --gap2 6 --plot gap.svg   certify --corridor 3 5 7"
+_EPILOG = "examples: certify MODEL.json --json -   certify gap --gap2 6 --plot gap.svg"
 _MACHINES = (".dot", ".svg", ".json", ".kiss2")
 _PLOTS = (".png", ".svg", ".pdf")
 
@@ -25,10 +25,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m certify", description=__doc__, epilog=_EPILOG, allow_abbrev=False)
     parser.add_argument("model", nargs="?", help="a model (.json, .npz, .kiss2) or the name of a zoo instance")
     parser.add_argument("--list", action="store_true", help="list the zoo's instances and their parameters")
-    parser.add_argument("--corridor", nargs="+", type=int, metavar="W", help="the ladder of the drifting corridor")
-    parser.add_argument("--paper", action="store_true", help="the paper's certifications, each compared with the paper")
-    parser.add_argument("--mikasa", metavar="CHECKOUT", help="with --paper: run the unmodified MIKASA-Base suite")
-    parser.add_argument("--survey", action="store_true", help="how much memory do known benchmarks need?")
     parser.add_argument("--json", metavar="OUT", help="write the answer as JSON; - is standard output")
     parser.add_argument("--plot", metavar="OUT", help="write the staircase as a picture (.png, .svg, .pdf)")
     parser.add_argument("--machine", metavar="OUT", help="write the best machine (.dot, .svg, .json, .kiss2)")
@@ -50,18 +46,6 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.list:
             return _list()
-        if options.corridor:
-            from reproduction.corridor_ladder import print_ladder
-
-            return print_ladder(options.corridor, options.seconds)
-        if options.paper:
-            from reproduction.paper_certificates import print_paper
-
-            return print_paper(options.mikasa)
-        if options.survey:
-            from reproduction.benchmark_survey import print_survey
-
-            return print_survey(options.plot)
         if options.model is None:
             parser.error("give a model or a zoo name")
         outputs = _outputs(options)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from certify import certify
-from certify.__main__ import main
 from certify.core.codes import Codes
 from certify.core.model import Model
 from certify.errors import UserError
@@ -221,16 +220,14 @@ def test_the_picture_names_tasks_and_numbers(tmp_path: Path) -> None:
     assert "RepeatFirst" not in text
 
 
-def test_pictures_that_cannot_be_are_refused_before_any_work(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["--survey", "--plot", str(tmp_path / "survey.txt")]) == 2
-    assert "expected a name that ends in .png, .svg, .pdf" in capsys.readouterr().err
-    assert main(["--survey", "--plot", str(tmp_path / "none" / "survey.png")]) == 2
-    assert "no such folder" in capsys.readouterr().err
+def test_pictures_that_cannot_be_are_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"ends in \.png, \.svg, \.pdf"):
+        print_survey(str(tmp_path / "survey.txt"))
+    with pytest.raises(UserError, match="no such folder"):
+        print_survey(str(tmp_path / "none" / "survey.png"))
     without(monkeypatch, "matplotlib")
-    assert main(["--survey", "--plot", str(tmp_path / "survey.png")]) == 2
-    assert "needs matplotlib; install the extra 'report'" in capsys.readouterr().err
+    with pytest.raises(UserError, match="needs matplotlib; install the extra 'report'"):
+        print_survey(str(tmp_path / "survey.png"))
     assert list(tmp_path.iterdir()) == []
 
 

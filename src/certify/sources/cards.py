@@ -13,7 +13,7 @@ import numpy as np
 
 from certify.core.model import Model
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from certify.sources.adapter import readable
 
 SUITS = 4
@@ -87,7 +87,7 @@ def repeat_first(horizon: int = 13, decks: int = 1) -> CardGame:
         return {(state[0], suit, left): p for suit, left, p in _draw(state[2])}
 
     def environment() -> Any:
-        return need("popgym.envs.repeat_first").RepeatFirst(num_decks=decks)
+        return import_optional("popgym.envs.repeat_first", "sources").RepeatFirst(num_decks=decks)
 
     name = f"POPGym RepeatFirst ({decks} deck{'s' * (decks > 1)})"
     shown, said = (lambda _, s: str(s[1])), (lambda _, s: str(s[0]))
@@ -109,7 +109,7 @@ def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
         return str(state[0][0]) if len(state[0]) == k else "0"
 
     def environment() -> Any:
-        return need("popgym.envs.repeat_previous").RepeatPrevious(num_decks=decks, k=k)
+        return import_optional("popgym.envs.repeat_previous", "sources").RepeatPrevious(num_decks=decks, k=k)
 
     name = f"POPGym RepeatPrevious (k={k})"
     usual = {2: 32, 3: 64}.get(decks, 4)  # what the package registers with so many decks
@@ -133,7 +133,7 @@ def count_recall(horizon: int = 10) -> CardGame:
         return str(deck[state[1]] - state[2][state[1]])
 
     def environment() -> Any:
-        return need("popgym.envs.count_recall").CountRecall()
+        return import_optional("popgym.envs.count_recall", "sources").CountRecall()
 
     def shown(_: int, state: tuple[int, int, Counts, Counts]) -> str:
         return f"[{state[0]} {state[1]}]"
@@ -162,7 +162,7 @@ def autoencode(cards: int = 8) -> CardGame:
         return str(state[0][-1]) if t >= cards else "0"
 
     def environment() -> Any:
-        game = need("popgym.envs.autoencode").Autoencode()
+        game = import_optional("popgym.envs.autoencode", "sources").Autoencode()
         shrink(game.deck, cards)
         return game
 
@@ -186,7 +186,7 @@ def higher_lower(ranks: int = 3, horizon: int = 8) -> CardGame:
         return "0" if sum(left[rank + 1 :]) >= sum(left[:rank]) else "1"
 
     def environment() -> Any:
-        game = need("popgym.envs.higher_lower").HigherLower()
+        game = import_optional("popgym.envs.higher_lower", "sources").HigherLower()
         shrink(game.deck, SUITS * ranks)
         return game
 

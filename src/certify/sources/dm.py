@@ -9,8 +9,8 @@ import numpy as np
 from certify.core.merged import Rational
 from certify.core.model import Model
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
-from certify.sources._need import need
 from certify.sources.adapter import MOST_EPISODES, Adapter, H, History, readable
 
 __all__ = ["StateExpert", "discounting_chain", "from_dm", "memory_chain", "umbrella_chain", "umbrella_model"]
@@ -74,7 +74,9 @@ def memory_chain(bits: int = 1, delay: int = 10) -> Adapter[tuple[Bits, int]]:
     name = f"memory-chain bits={bits} delay={delay}"
     _require(bits >= 1 and delay >= 1, name, "bits and delay are at least 1")
     _require(bits < 40 and bits * 2**bits <= MOST_EPISODES, name, "too many bits to enumerate; 13 are possible")
-    env = need("bsuite.environments.memory_chain").MemoryChain(memory_length=delay, num_bits=bits, seed=0)
+    env = import_optional("bsuite.environments.memory_chain", "sources").MemoryChain(
+        memory_length=delay, num_bits=bits, seed=0
+    )
 
     def start(env: Any, hidden: tuple[Bits, int]) -> Any:
         env.reset()
@@ -119,7 +121,7 @@ def umbrella_chain(length: int = 20, distractors: int = 0, *, shown: int | None 
     _require(length >= 1 and 0 <= shown <= distractors, name, "length is at least 1, 0 ≤ shown ≤ distractors")
     reason = "too many distractors to enumerate; use umbrella_model, or leave some out by shown="
     _require(shown * length < 40 and 4 * 2 ** (shown * length) <= MOST_EPISODES, name, reason)
-    env = need("bsuite.environments.umbrella_chain").UmbrellaChain(length, distractors, seed=0)
+    env = import_optional("bsuite.environments.umbrella_chain", "sources").UmbrellaChain(length, distractors, seed=0)
     generator = env._rng
 
     def start(env: Any, hidden: Umbrella) -> Any:
@@ -173,7 +175,7 @@ def discounting_chain(mapping_seed: int | None = 0) -> Adapter[int]:
     Hidden: which one, fixed by the mapping seed, or uniform if it is None; it is never shown, so that the expert, who
     chooses it, then knows what no history tells. Afterwards actions have no effect, and the expert plays 0.
     """
-    env = need("bsuite.environments.discounting_chain").DiscountingChain(mapping_seed=0)
+    env = import_optional("bsuite.environments.discounting_chain", "sources").DiscountingChain(mapping_seed=0)
     chains = env.action_spec().num_values
 
     def start(env: Any, bonus: int) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 from certify.core.merged import Rational
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
-from certify.sources._need import need
 from certify.sources.adapter import Adapter, H, readable
 
 __all__ = ["StateExpert", "by_attribute", "by_options", "by_seed", "from_gym"]
@@ -139,7 +139,7 @@ def _not_found(found: Mapping[Hashable, deque[int]], hidden: Hashable, tries: in
 
 def _made(env: Any) -> Any:
     if isinstance(env, str):
-        gymnasium = need("gymnasium")
+        gymnasium = import_optional("gymnasium", "sources")
         try:
             env = gymnasium.make(env, disable_env_checker=True)
         except gymnasium.error.Error as error:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from certify.sources.adapter import History, Law, readable
 from certify.sources.recordings import Recording, Symboliser, Text, from_recordings, symbolic
 
@@ -48,7 +48,7 @@ def from_minari(
 
 
 def _opened(dataset: str) -> Any:
-    minari = need("minari")
+    minari = import_optional("minari", "sources")
     try:
         return minari.load_dataset(dataset)
     except FileNotFoundError:

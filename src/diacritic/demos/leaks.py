@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.progress import track
-from certify.sources._need import need
 from diacritic.demos.binner import NULL, Binner
 from diacritic.demos.storage import Demos
 
@@ -92,12 +92,14 @@ def table(
 
 def linear_probe(train: NDArray[np.float64], labels: Values, test: NDArray[np.float64]) -> Values:
     """Ridge regression onto the classes, its penalty by leave-one-out: adds up small shifts over a window."""
-    return _fitted(need("sklearn.linear_model", "measure").RidgeClassifierCV(_PENALTIES), train, labels, test)
+    return _fitted(
+        import_optional("sklearn.linear_model", "measure").RidgeClassifierCV(_PENALTIES), train, labels, test
+    )
 
 
 def kernel_probe(train: NDArray[np.float64], labels: Values, test: NDArray[np.float64]) -> Values:
     """A support vector machine with Gaussian kernel: sees what no hyperplane separates."""
-    return _fitted(need("sklearn.svm", "measure").SVC(kernel="rbf", C=3.0), train, labels, test)
+    return _fitted(import_optional("sklearn.svm", "measure").SVC(kernel="rbf", C=3.0), train, labels, test)
 
 
 def status(demos: Demos, binner: Binner, variable: str, steps: NDArray[np.integer], probe: bool = True) -> str:
@@ -179,7 +181,9 @@ def _fitted(model: Any, train: NDArray[np.float64], labels: Values, test: NDArra
     if not varied.any():
         return np.full(len(test), np.bincount(labels).argmax())
     centre, spread = train[:, varied].mean(0), spread[varied]
-    with need("threadpoolctl", "measure").threadpool_limits(1):  # small problems: threads only wait for each other
+    with import_optional("threadpoolctl", "measure").threadpool_limits(
+        1
+    ):  # small problems: threads only wait for each other
         model.fit((train[:, varied] - centre) / spread, labels)
         return model.predict((test[:, varied] - centre) / spread)
 
@@ -188,10 +192,12 @@ def _judged(drafts: list[tuple[Question, str, int, float]], tested: int) -> list
     """Exact binomial tests against chance, Holm-corrected over all of them."""
     if not drafts:
         return []
-    stats = need("scipy.stats", "measure")
+    stats = import_optional("scipy.stats", "measure")
     tests = [stats.binomtest(correct, tested, chance, alternative="greater") for _, _, correct, chance in drafts]
     bounds = [stats.binomtest(correct, tested, chance).proportion_ci(0.95, "exact") for _, _, correct, chance in drafts]
-    adjusted = need("statsmodels.stats.multitest", "measure").multipletests([t.pvalue for t in tests], method="holm")[1]
+    adjusted = import_optional("statsmodels.stats.multitest", "measure").multipletests(
+        [t.pvalue for t in tests], method="holm"
+    )[1]
     return [
         Cell(
             question.phase,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.storage import Demos
 
 VERSION = "v3.0"
@@ -103,7 +103,7 @@ def _features(demos: Demos) -> dict[str, Any]:
 
 def _write_frames(demos: Demos, columns: Mapping[str, np.ndarray], features: Mapping[str, Any], path: Path) -> None:
     """One row a frame, one row group an episode, so that an episode can be read alone."""
-    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    arrow, parquet = import_optional("pyarrow", "sources"), import_optional("pyarrow.parquet", "sources")
     arrays: dict[str, Any] = {}
     for name in features:
         if name == IMAGE:
@@ -119,7 +119,7 @@ def _write_frames(demos: Demos, columns: Mapping[str, np.ndarray], features: Map
 
 
 def _write_episodes(demos: Demos, columns: Mapping[str, np.ndarray], path: Path) -> None:
-    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    arrow, parquet = import_optional("pyarrow", "sources"), import_optional("pyarrow.parquet", "sources")
     start = np.arange(demos.episodes) * demos.steps
     zeros = np.zeros(demos.episodes, np.int64)
     table: dict[str, Any] = {
@@ -144,7 +144,7 @@ def _write_episodes(demos: Demos, columns: Mapping[str, np.ndarray], path: Path)
 
 def _write_tasks(demos: Demos, path: Path) -> None:
     """A table whose row index, as pandas keeps it, is the text of the task."""
-    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    arrow, parquet = import_optional("pyarrow", "sources"), import_optional("pyarrow.parquet", "sources")
     table = arrow.table({"task_index": np.zeros(1, np.int64), "task": [demos.task]})
 
     def described(name: str, kind: str, dtype: str) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _write_tasks(demos: Demos, path: Path) -> None:
 
 def _pictures(demos: Demos) -> list[dict[str, Any]]:
     assert demos.frames is not None
-    image = need("PIL.Image")
+    image = import_optional("PIL.Image", "sources")
     pictures: list[dict[str, Any]] = []
     for pixels in _flat(demos.frames):
         data = io.BytesIO()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.convention import Convention
 from diacritic.demos.storage import FORMAT, OBSERVATION_SIZE, Demos
 
@@ -21,8 +21,8 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
     Minari wants one observation more than actions: the last one is repeated. Phase, symbols, the expert's symbolic
     actions, latents and success travel in the `infos` of each episode, everything else in the metadata.
     """
-    minari = need("minari")
-    spaces = need("gymnasium.spaces")
+    minari = import_optional("minari", "sources")
+    spaces = import_optional("gymnasium.spaces", "sources")
     state = spaces.Box(-np.inf, np.inf, (OBSERVATION_SIZE,), np.float32)
     space = state
     if demos.frames is not None:
@@ -47,7 +47,7 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
 
 def import_minari(dataset_id: str) -> Demos:
     """Read a dataset that `export_minari` wrote, and check it against the digest it was written with."""
-    minari = need("minari")
+    minari = import_optional("minari", "sources")
     try:
         dataset = minari.load_dataset(dataset_id)
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def _buffer(demos: Demos, n: int) -> Any:
         infos[f"latent_{name}"] = np.full(steps + 1, values[n], np.int64)
     infos["success"] = np.full(steps + 1, demos.success[n])
     ended = np.arange(steps) == steps - 1
-    return need("minari.data_collector.episode_buffer").EpisodeBuffer(
+    return import_optional("minari.data_collector.episode_buffer", "sources").EpisodeBuffer(
         id=n,
         seed=demos.seed,
         observations=observations,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import HELD_OUT, Cell, Question, Values, coarse, most_values, status, table
 from diacritic.demos.storage import Demos
@@ -63,7 +63,7 @@ def frame_probe(
     known, targets = np.unique(labels, return_inverse=True)
     if (train == train[0]).all():  # one picture tells nothing
         return np.full(len(test), known[np.bincount(targets).argmax()])
-    torch = need("torch", "learn")
+    torch = import_optional("torch", "learn")
     draw = torch.Generator().manual_seed(seed)
     images, answers = _prepared(train, train), torch.from_numpy(targets.astype(np.int64))
     network = _network(len(known), draw)
@@ -81,13 +81,13 @@ def frame_probe(
 
 def _prepared(frames: NDArray[np.uint8], reference: NDArray[np.uint8]) -> Any:
     """Channels first, less the mean training frame, so that what never changes is zero."""
-    torch = need("torch", "learn")
+    torch = import_optional("torch", "learn")
     mean = reference.mean(0, dtype=np.float32)
     return torch.from_numpy(np.ascontiguousarray(np.moveaxis((frames - mean) / 64.0, -1, 1), np.float32))
 
 
 def _network(classes: int, draw: Any) -> Any:
-    torch = need("torch", "learn")
+    torch = import_optional("torch", "learn")
     layers = torch.nn
     network = layers.Sequential(
         layers.Conv2d(3, 16, 5, stride=2, padding=2),

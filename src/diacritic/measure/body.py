@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.leaks import Cell, Question, kernel_probe, linear_probe, table
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def body_memory(
     if symbols is not None:
         place = np.stack([_within(rows, symbols[t]) for rows, t in zip(place, steps, strict=True)])
     groups = [place[:, labels == kind] for kind in kinds]
-    stats = need("scipy.stats", "measure")
+    stats = import_optional("scipy.stats", "measure")
     distance, tests = [], []
     for one, two in zip(*np.triu_indices(len(kinds), 1), strict=True):
         means = [group.mean(1) for group in (groups[one], groups[two])]
@@ -105,7 +105,7 @@ def body_memory(
         tests.append(found.pvalue)
         distance.append(100 * np.linalg.norm(means[0] - means[1], axis=1))
     raw = np.stack(tests, 1).reshape(len(steps), -1)  # [steps, pairs × axes]
-    holm = need("statsmodels.stats.multitest", "measure").multipletests(raw.reshape(-1), method="holm")[1]
+    holm = import_optional("statsmodels.stats.multitest", "measure").multipletests(raw.reshape(-1), method="holm")[1]
     adjusted = np.asarray(holm).reshape(raw.shape)
     apart = np.max(distance, axis=0)
     return BodyMemory(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.measure.plugin import conditional_entropy, joint
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ def held_out_bits(code: ArrayLike, features: Floats, folds: int, seed: int = 0) 
         raise UserError("folds", f"{folds} folds of {len(codes)} episodes; expected 2 to {len(codes)}")
     count = int(codes.max()) + 1
     loss = np.empty(len(codes))
-    splits = need("sklearn.model_selection", "measure").KFold(folds, shuffle=True, random_state=seed)
+    splits = import_optional("sklearn.model_selection", "measure").KFold(folds, shuffle=True, random_state=seed)
     for train, test in splits.split(features):
         chosen = _penalty(features[train], codes[train], count)
         predicted = _predict(features[train], codes[train], features[test], count, chosen)
@@ -111,9 +111,9 @@ def _predict(train: Floats, codes: NDArray[np.int64], test: Floats, count: int, 
     if len(known) == 1 or not len(test):
         result[:, known] += 1 - rest
         return result
-    model = need("sklearn.linear_model", "measure").LogisticRegression(C=strength, max_iter=200)
-    limits = need("threadpoolctl", "measure").threadpool_limits
-    unfinished = need("sklearn.exceptions", "measure").ConvergenceWarning
+    model = import_optional("sklearn.linear_model", "measure").LogisticRegression(C=strength, max_iter=200)
+    limits = import_optional("threadpoolctl", "measure").threadpool_limits
+    unfinished = import_optional("sklearn.exceptions", "measure").ConvergenceWarning
     with limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", unfinished)  # a fit that stops early predicts all the same, and bounds
         model.fit(train, codes)

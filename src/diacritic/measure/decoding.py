@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.measure.crossval import explained_surplus, one_hot, standardised
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.policy_adapters import leaves
@@ -136,7 +136,7 @@ def adjusted(found: Sequence[Decoding]) -> list[Decoding]:
     nuisances = [item for item in found if not item.required]
     if not nuisances:
         return list(found)
-    test = need("statsmodels.stats.multitest", "measure").multipletests
+    test = import_optional("statsmodels.stats.multitest", "measure").multipletests
     holm = iter(test([item.p for item in nuisances], method="holm")[1])
     return [item if item.required else replace(item, adjusted=float(next(holm))) for item in found]
 
@@ -181,11 +181,13 @@ def accuracies(inputs: Floats, sets: Ints, seed: int = 0) -> Floats:
     rows, count = sets.shape[1], int(sets.max()) + 1
     hot = np.eye(count)[sets.T].reshape(rows, -1)  # [N, L × K]
     scaled = inputs / np.sqrt(inputs.shape[1])
-    splits = need("sklearn.model_selection", "measure").KFold(min(rows, FOLDS), shuffle=True, random_state=seed)
-    regression = need("sklearn.kernel_ridge", "measure").KernelRidge
+    splits = import_optional("sklearn.model_selection", "measure").KFold(
+        min(rows, FOLDS), shuffle=True, random_state=seed
+    )
+    regression = import_optional("sklearn.kernel_ridge", "measure").KernelRidge
     probes = [regression(alpha=PENALTY, kernel="linear"), regression(alpha=PENALTY, kernel="rbf", gamma=1.0)]
     right = np.zeros((len(probes), len(sets)))
-    with need("threadpoolctl", "measure").threadpool_limits(1):
+    with import_optional("threadpoolctl", "measure").threadpool_limits(1):
         for train, test in splits.split(scaled):
             share = hot[train].mean(0)
             for k, probe in enumerate(probes):

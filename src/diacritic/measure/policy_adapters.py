@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.lerobot import IMAGE
 from diacritic.measure.interventions import with_code
 
@@ -295,7 +295,7 @@ def _plain(seen: Sight) -> Any:
 
 @cache
 def _torch() -> Any:
-    return need("torch", "learn")
+    return import_optional("torch", "learn")
 
 
 def _without_gradient(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.progress import track
-from certify.sources._need import need
 
 Floats = NDArray[np.float64]
 Count = tuple[int, int]
@@ -36,7 +36,9 @@ class Interval(NamedTuple):
 def wilson(successes: int, trials: int) -> tuple[float, float]:
     """The 95 % Wilson interval of a share: all p that a score test of the count does not reject."""
     _check_count("trials", (successes, trials))
-    low, high = need("statsmodels.stats.proportion", "measure").proportion_confint(successes, trials, method="wilson")
+    low, high = import_optional("statsmodels.stats.proportion", "measure").proportion_confint(
+        successes, trials, method="wilson"
+    )
     return float(low), float(high)
 
 
@@ -45,7 +47,7 @@ def fisher(first: Count, second: Count) -> float:
     for place, count in (("first", first), ("second", second)):
         _check_count(place, count)
     table = [[passed, trials - passed] for passed, trials in (first, second)]
-    return float(need("scipy.stats", "measure").fisher_exact(table).pvalue)
+    return float(import_optional("scipy.stats", "measure").fisher_exact(table).pvalue)
 
 
 class Contrast(NamedTuple):
@@ -64,7 +66,7 @@ def contrasts(cells: Mapping[str, Count]) -> list[Contrast]:
     if not pairs:
         raise UserError("cells", f"{len(cells)} to compare; give at least two")
     raw = [fisher(cells[one], cells[two]) for one, two in pairs]
-    adjusted = need("statsmodels.stats.multitest", "measure").multipletests(raw, method="holm")[1]
+    adjusted = import_optional("statsmodels.stats.multitest", "measure").multipletests(raw, method="holm")[1]
     share = {name: passed / trials for name, (passed, trials) in cells.items()}
     found = [
         Contrast(one, two, share[two] - share[one], p, float(holm))
@@ -95,7 +97,7 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
     middle = float(up.mean() - slope * across.mean())
     left = up - middle - slope * across
     error = float(np.sqrt(left @ left / (n - 2) / (centred @ centred)))
-    student = need("scipy.stats", "measure").t(n - 2)
+    student = import_optional("scipy.stats", "measure").t(n - 2)
     width = float(student.ppf(0.975))
     away = error * float(np.sqrt((across @ across) / n))
     p = 2 * float(student.sf(abs(slope) / error)) if error else float(slope == 0)  # points on a line have no error
@@ -144,7 +146,7 @@ def logistic(
     if fit is None:
         raise UserError("factors", "they separate success from failure, so no estimate is finite; use fewer factors")
     value, deviation, p = (np.asarray(numbers) for numbers in (fit.params, fit.bse, fit.pvalues))
-    width = float(need("scipy.stats", "measure").norm.ppf(0.975))
+    width = float(import_optional("scipy.stats", "measure").norm.ppf(0.975))
     drawn = _redraw(hits, design, group, replicates, seed)
     ends = np.quantile(drawn, (0.025, 0.975), axis=0).T.tolist() if len(drawn) else None
     reach = np.abs(value * np.array([1.0, *np.ptp(design[:, 1:], axis=0)]))
@@ -191,9 +193,9 @@ def _design(hits: Floats, factors: Mapping[str, ArrayLike], group: NDArray[np.in
 
 def _fit(hits: Floats, design: Floats, weights: Floats, group: NDArray[np.int64] | None) -> Any:
     """A maximum-likelihood fit, or None where there is none; without clusters only its estimates are meant."""
-    family = need("statsmodels.genmod.families", "measure").Binomial()
-    model = need("statsmodels.genmod.generalized_linear_model", "measure")
-    separated = need("statsmodels.tools.sm_exceptions", "measure").PerfectSeparationWarning
+    family = import_optional("statsmodels.genmod.families", "measure").Binomial()
+    model = import_optional("statsmodels.genmod.generalized_linear_model", "measure")
+    separated = import_optional("statsmodels.tools.sm_exceptions", "measure").PerfectSeparationWarning
     robust = {} if group is None else {"cov_type": "cluster", "cov_kwds": {"groups": group}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a weighted fit warns of how it counts rows

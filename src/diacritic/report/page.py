@@ -16,8 +16,8 @@ from typing import Any
 
 from certify import Model
 from certify.errors import UserError
+from certify.optional import import_optional
 from certify.progress import working
-from certify.sources._need import need
 from diacritic.commands.train import load_task
 from diacritic.demos.requirement import recording
 from diacritic.demos.storage import write_text
@@ -105,8 +105,8 @@ def _models(inputs: Inputs) -> dict[str, Model]:
 
 def render(sections: dict[str, Shown | None], left_out: Sequence[LeftOut], title: str) -> str:
     """Fill the templates; every text is escaped."""
-    jinja2: Any = need("jinja2", "report")
-    verbatim: Any = need("markupsafe", "report").Markup  # our own files, and what is already escaped
+    jinja2: Any = import_optional("jinja2", "report")
+    verbatim: Any = import_optional("markupsafe", "report").Markup  # our own files, and what is already escaped
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -144,7 +144,7 @@ def embedded(data: Any) -> str:
 
 @cache
 def _plotly() -> str:
-    return need("plotly.offline", "report").get_plotlyjs()
+    return import_optional("plotly.offline", "report").get_plotlyjs()
 
 
 @cache

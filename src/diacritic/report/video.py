@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from diacritic.demos.binner import Binner
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.measure.recorded import Classes
@@ -184,7 +184,7 @@ def _palette(frames: list[Frame]) -> Image.Image:
 
 
 def _write_mp4(frames: list[Frame], path: Path) -> None:
-    av: Any = need("av", "report")
+    av: Any = import_optional("av", "report")
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=PER_SECOND)
         stream.height, stream.width = frames[0].shape[:2]

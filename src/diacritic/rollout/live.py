@@ -13,7 +13,7 @@ import numpy as np
 
 from certify import Model
 from certify.errors import UserError
-from certify.sources._need import need
+from certify.optional import import_optional
 from certify.sources.checkout import load
 from diacritic.rollout.machine import CodeMachine
 
@@ -36,7 +36,7 @@ class MemoryChain:
     def __init__(self, bits: int, delay: int, seed: int) -> None:
         if delay < 2:
             raise UserError("delay", "at delay 1 the query is shown twice; at least 2 is needed")
-        self.env = need("bsuite.environments.memory_chain").MemoryChain(delay, bits, seed=seed)
+        self.env = import_optional("bsuite.environments.memory_chain", "sources").MemoryChain(delay, bits, seed=seed)
         self.delay, self.solved = delay, False
 
     def begin(self) -> str:

@@ -8,7 +8,7 @@ import sys
 from ctypes.util import find_library
 from typing import Any
 
-from certify.sources._need import need
+from certify.optional import import_optional
 
 _LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
 
@@ -24,5 +24,5 @@ def _choose_opengl() -> None:
 
 _choose_opengl()
 
-mj: Any = need("mujoco", "robot")
-Batch: Any = need("mujoco.batch", "robot").Batch
+mj: Any = import_optional("mujoco", "robot")
+Batch: Any = import_optional("mujoco.batch", "robot").Batch

@@ -6,8 +6,8 @@ from types import ModuleType
 from certify.errors import UserError
 
 
-def need(module: str, extra: str = "sources") -> ModuleType:
-    """The module, or one line that says which extra brings it."""
+def import_optional(module: str, extra: str) -> ModuleType:
+    """Import an optional module, or raise one line that names the extra that installs it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
