@@ -22,7 +22,7 @@ from diacritic.demos.binner import Binner
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import Cell, leak_table
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.gates import task_gate
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.verdict import Control, Verdict

@@ -16,7 +16,7 @@ from typing import Any
 import diacritic
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.studies.results import Derived, Results
 from reproduction.verdicts import Better, Count, Profile, Range, Value, Verdict, judge
 

@@ -13,7 +13,7 @@ from statistics import mean
 
 from certify.errors import UserError
 from certify.progress import track
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.rollout.live import live, play
 from diacritic.rollout.machine import unpacked
 from diacritic.studies.ledger import Row, merge_ledger, read_ledger

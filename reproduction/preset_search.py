@@ -19,7 +19,7 @@ import torch
 from certify import Model
 from certify.zoo import build
 from certify.zoo.registry import uniform
-from diacritic.demos.storage import load
+from diacritic.files.demos import load
 from diacritic.measure.gates import judge_scores, score_arrays, task_gate
 from diacritic.measure.recorded import Classes, score_codes
 from diacritic.measure.scores import Requirement, scores

@@ -17,7 +17,8 @@ import tyro
 from diacritic.demos import command
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import LEVEL
-from diacritic.demos.storage import Demos, load, write_text
+from diacritic.files.atomic import write_text
+from diacritic.files.demos import Demos, load
 from diacritic.tasks.franka.tasks import make_task
 from reproduction import recordings_tables
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
 from reproduction.chart import chart

@@ -17,7 +17,7 @@ from typing import Any
 import diacritic
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.rollout.franka import EPISODES
 from diacritic.shipped import FOLDER, FORMAT, PROVENANCE
 from diacritic.studies.cell import Cell

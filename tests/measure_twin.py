@@ -12,7 +12,7 @@ from expert_carrier import expert_carrier, odd_scale, short_task
 from safetensors.torch import save_file
 
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.interventions import Episodes, MachinePolicy
 
 DECISION = 3

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from certify.optional import import_optional
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.studies.ledger import Row, read_ledger
 from reproduction.beyond_paper.barrier_page import by, counted, filled
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.results import Results

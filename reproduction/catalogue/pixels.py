@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from diacritic.demos.binner import Binner
 from diacritic.demos.pixel_probe import pixel_table
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.studies.cell import Cell, Study
 from diacritic.studies.recordings import recording
 from diacritic.studies.results import Derived, Results, gathered, mean_rate, success_range

@@ -33,7 +33,7 @@ class Export:
             from certify.answer import certify
             from certify.certificate import certificate_json
             from certify.check import check
-            from diacritic.demos.storage import write_text
+            from diacritic.files.atomic import write_text
             from diacritic.rollout.machine_file import keep
             from diacritic.training.evaluate import machines
             from diacritic.training.runs import load_run

@@ -117,7 +117,7 @@ class Measure:
             return
         if self.task is None or not is_recording(self.task):
             raise UserError(str(paths[0]), "learned from a recording; give its path with --task")
-        from diacritic.demos.storage import load
+        from diacritic.files.demos import load
         from diacritic.measure.recorded_run import Effort, examine_recorded
         from diacritic.rollout.run_loading import groups
 

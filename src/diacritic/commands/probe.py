@@ -13,7 +13,7 @@ from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
     from diacritic.demos.leaks import Cell
-    from diacritic.demos.storage import Demos
+    from diacritic.files.demos import Demos
 
 FORMAT = "diacritic-probe/1"
 
@@ -35,7 +35,7 @@ class Probe:
         if not self.demos:
             raise UserError("probe", "give at least one recording")
         with remedies():
-            from diacritic.demos.storage import load
+            from diacritic.files.demos import load
 
             clean = [self._probe(path, load(path)) for path in self.demos]
         return 0 if all(clean) else 1
@@ -45,7 +45,7 @@ class Probe:
         from diacritic.demos.binner import Binner
         from diacritic.demos.leaks import HELD_OUT, failures, leak_table, lines
         from diacritic.demos.pixel_probe import pixel_table
-        from diacritic.demos.storage import write_text
+        from diacritic.files.atomic import write_text
 
         held_out = self.held_out or min(HELD_OUT, -(-demos.episodes // 4))
         binner = Binner.fit(demos.convention, demos.observations, demos.latents)
@@ -78,7 +78,7 @@ def probe_file(recording: Path) -> Path:
 
 def kept_probe(recording: Path, digest: str) -> dict[str, Any] | None:
     """What was found in this very recording, if it has been probed."""
-    from diacritic.demos.storage import read_json
+    from diacritic.files.atomic import read_json
 
     path = probe_file(recording)
     if not path.exists():

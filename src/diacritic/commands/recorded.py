@@ -13,7 +13,7 @@ from rich.table import Table
 from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import Demos, load
+from diacritic.files.demos import Demos, load
 from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes

@@ -61,7 +61,7 @@ def _write(path: Path, seed: int, until: str | None, found: "Rollouts", k: int) 
     """The numbers of one policy as JSON, and its codes and symbols, each by atomic rename."""
     import numpy as np
 
-    from diacritic.demos.storage import write_text
+    from diacritic.files.atomic import write_text
     from diacritic.measure.plugin import conditional_entropy
 
     assert found.symbols is not None  # a stored run brings its binner

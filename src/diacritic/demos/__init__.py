@@ -1,9 +1,9 @@
 """Demonstrations: recording, storage, the frozen binner, certificates from recordings, acceptance checks, exports."""
 
 from diacritic.demos.binner import Binner, OnlineReader
-from diacritic.demos.convention import Convention, Factor
 from diacritic.demos.record import record
 from diacritic.demos.requirement import certify_recording
-from diacritic.demos.storage import Demos, load, save
+from diacritic.files.convention import Convention, Factor
+from diacritic.files.demos import Demos, load, save
 
 __all__ = ["Binner", "Convention", "Demos", "Factor", "OnlineReader", "certify_recording", "load", "record", "save"]

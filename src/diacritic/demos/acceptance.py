@@ -1,6 +1,5 @@
 """Acceptance: what must hold of a recording before anything is learned from it, printed and kept in its manifest."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ import numpy as np
 
 from certify import Answer, certify
 from certify.errors import UserError
-from diacritic.demos import leaks, reconstruct, requirement, storage
+from diacritic.demos import leaks, reconstruct, requirement
 from diacritic.demos.binner import Binner
 from diacritic.demos.pixel_probe import EPOCHS, pixel_table
-from diacritic.demos.storage import Demos
+from diacritic.files.atomic import read_json, write_json
+from diacritic.files.demos import FORMAT, Demos
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def accept(
 def store(stem: str | os.PathLike[str], acceptance: Acceptance) -> None:
     """Keep the checks in the manifest of a saved recording, by atomic rename."""
     path = Path(stem).with_name(Path(stem).name.removesuffix(".json").removesuffix(".npz") + ".json")
-    document = storage.read_json(path, storage.FORMAT, "record anew")
+    document = read_json(path, FORMAT, "record again")
     document["acceptance"] = acceptance.to_dict()
-    storage.write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_json(path, document)
 
 
 def _determinism(demos: Demos) -> Check:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.demos.convention import Convention, Factor
-from diacritic.demos.storage import Floats, read_json, write_text
+from diacritic.files.atomic import read_json, write_text
+from diacritic.files.convention import Convention, Factor
+from diacritic.files.demos import Floats
 
 FORMAT = "diacritic-binner/1"
 NULL = -1  # the class that is not seen

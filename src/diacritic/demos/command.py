@@ -10,7 +10,8 @@ from diacritic.demos.lerobot import export_lerobot
 from diacritic.demos.minari import export_minari
 from diacritic.demos.reconstruct import complete
 from diacritic.demos.record import Recordable, record
-from diacritic.demos.storage import load, save, write_text
+from diacritic.files.atomic import write_text
+from diacritic.files.demos import load, save
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import diacritic
 from diacritic.demos.binner import Latents
-from diacritic.demos.convention import Convention, Factor
 from diacritic.demos.record import Raw
+from diacritic.files.convention import Convention, Factor
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.episodes import expert_episodes
 from diacritic.tasks.franka.observation import SLICES

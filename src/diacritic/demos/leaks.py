@@ -11,7 +11,7 @@ from certify.errors import UserError
 from certify.optional import import_optional
 from certify.progress import track
 from diacritic.demos.binner import NULL, Binner
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 
 HELD_OUT = 128  # episodes, the last ones
 LEVEL = 0.05  # of the family-wise error over all cells of a dataset

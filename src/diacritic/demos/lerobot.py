@@ -12,7 +12,7 @@ import numpy as np
 
 from certify.errors import UserError
 from certify.optional import import_optional
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 
 VERSION = "v3.0"
 DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"

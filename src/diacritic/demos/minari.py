@@ -8,8 +8,8 @@ import numpy as np
 
 from certify.errors import UserError
 from certify.optional import import_optional
-from diacritic.demos.convention import Convention
-from diacritic.demos.storage import FORMAT, OBSERVATION_SIZE, Demos
+from diacritic.files.convention import Convention
+from diacritic.files.demos import FORMAT, OBSERVATION_SIZE, Demos
 
 _KEY = "diacritic"  # of our own entry in the metadata
 _STEPWISE = ("phase", "symbols", "choices")

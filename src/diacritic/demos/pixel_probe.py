@@ -10,7 +10,7 @@ from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import HELD_OUT, Cell, Question, Values, coarse, most_values, status, table
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 
 EPOCHS = 30
 _BATCH = 64

@@ -16,7 +16,7 @@ from diacritic.demos.requirement import (
     model_of,
     named_episodes,
 )
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 
 
 class Rule(NamedTuple):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.binner import Binner, Latents
-from diacritic.demos.convention import Convention
-from diacritic.demos.storage import Demos, Floats
 from diacritic.demos.strata import stratified
+from diacritic.files.convention import Convention
+from diacritic.files.demos import Demos, Floats
 
 
 class Raw(NamedTuple):

@@ -10,7 +10,7 @@ from certify.errors import UserError
 from certify.sources.coverage import Coverage, Recording
 from certify.sources.recordings import from_recordings
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 
 SAME = 5e-4  # bits: equal to the three digits that the paper prints
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.leaks import coarse, most_values
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.audit_task import Behaviour, Steps
 from diacritic.measure.content import hidden_labels
 from diacritic.measure.decoding import Label, labels_of

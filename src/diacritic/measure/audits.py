@@ -16,7 +16,8 @@ from certify import Model
 from certify.errors import UserError
 from certify.progress import track, working
 from certify.zoo import build
-from diacritic.demos.storage import Demos, write_text
+from diacritic.files.atomic import write_text
+from diacritic.files.demos import Demos
 from diacritic.measure.audit_task import Setting, SymbolicSetting
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
 from diacritic.measure.interventions import attribute

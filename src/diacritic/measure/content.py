@@ -13,7 +13,7 @@ from diacritic.measure.counts import Counts, Floats, Partition
 from diacritic.measure.plugin import joint
 
 if TYPE_CHECKING:
-    from diacritic.demos.storage import Demos
+    from diacritic.files.demos import Demos
 
 Ints = NDArray[np.integer[Any]]
 SYMBOL = "symbol"  # the name of Ō_t among what is given

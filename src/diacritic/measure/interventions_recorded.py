@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.interventions import TOLD, Episodes, attribute
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.verdict import Control, intervention_controls

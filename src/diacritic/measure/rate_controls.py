@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.bootstrap import WindowIntervals, window_intervals
 from diacritic.measure.content import hidden_labels, information, questions, start_position
 from diacritic.measure.crossval import explained_surplus, rate_bound

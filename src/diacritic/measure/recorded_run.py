@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.demos.leaks import failures
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence, class_error
 from diacritic.measure.gates import THRESHOLDS, Gate, Judgement, full, kept, task_gate

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from certify.errors import UserError
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.measure.gates import Judgement
 from diacritic.measure.interventions import Attribution, Effect
 

@@ -15,7 +15,7 @@ from certify.progress import track
 from diacritic.commands.probe import FORMAT as PROBE
 from diacritic.commands.probe import kept_probe
 from diacritic.commands.train import is_recording, load_task
-from diacritic.demos.storage import Demos, load
+from diacritic.files.demos import Demos, load
 from diacritic.report.runs import Run, is_run, read_run
 from diacritic.studies.ledger import REQUIRED, Row, read_ledger
 
@@ -141,7 +141,7 @@ def _document(found: Inputs, path: Path) -> None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise UserError(str(path), "is truncated or no JSON; make it again") from None
+        raise UserError(str(path), "is truncated or not JSON; make it again") from None
     kind = str(document.get("format", "")) if isinstance(document, dict) else ""
     if kind.startswith("diacritic-demos/"):
         demos = load(path)

@@ -20,7 +20,7 @@ from certify.optional import import_optional
 from certify.progress import working
 from diacritic.commands.train import load_task
 from diacritic.demos.requirement import recording
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.report import audit, closed_loop, cohort, requirement
 from diacritic.report.inputs import Inputs, LeftOut, collect
 from diacritic.report.titles import full_title, short_title

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.commands.rollout import FORMAT as ROLLOUT
-from diacritic.demos.storage import read_json
+from diacritic.files.atomic import read_json
 from diacritic.measure.verdict import FILE as VERDICT_FILE
 from diacritic.measure.verdict import FORMAT as VERDICT
 from diacritic.report.titles import full_title, short_title

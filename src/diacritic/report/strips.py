@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.report.runs import Run
 from diacritic.report.titles import recorded_task
 from diacritic.tasks.franka.task import Latents

@@ -15,7 +15,7 @@ import numpy as np
 from certify import Model, OffSupportError
 from certify.core.rates import conditional_rate
 from certify.errors import UserError
-from diacritic.demos.storage import read_json, write_text
+from diacritic.files.atomic import read_json, write_text
 from diacritic.measure.scores import Requirement
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.verify import first_error

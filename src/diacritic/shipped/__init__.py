@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
-from diacritic.demos.storage import read_json
+from diacritic.files.atomic import read_json
 
 FORMAT = "diacritic-shipped/1"
 PROVENANCE = "provenance.json"

@@ -10,7 +10,7 @@ import numpy as np
 
 import diacritic
 from certify.progress import working
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.rollout.franka import EPISODES
 from diacritic.rollout.run_loading import BINNER
 from diacritic.studies.cell import Cell

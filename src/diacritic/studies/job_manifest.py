@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from certify.errors import UserError
-from diacritic.demos.storage import write_text
+from diacritic.files.atomic import write_text
 from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import DEMOS, demonstrations, recording, recording_name
 from diacritic.training.cohort import Run

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.flags import CORRECT, class_error
 from diacritic.measure.gates import Gate, full, relaxed, task_gate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.demos.storage import Demos, load, save
+from diacritic.files.demos import Demos, load, save
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.progress import working
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.training import forecaster
 from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort

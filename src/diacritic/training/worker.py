@@ -21,7 +21,8 @@ import torch
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.demos.storage import load, read_json, write_text
+from diacritic.files.atomic import read_json, write_text
+from diacritic.files.demos import load
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.archive import Bundles

@@ -14,7 +14,7 @@ from certify.zoo import build
 from diacritic.cli import main
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import load, save
+from diacritic.files.demos import load, save
 from diacritic.measure import interventions_recorded
 from diacritic.measure.interventions_franka import attribute_franka
 from diacritic.rollout.run_loading import groups

@@ -8,7 +8,7 @@ import pytest
 from diacritic.cli import main
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import save
+from diacritic.files.demos import save
 from diacritic.tasks.franka.tasks import make_task
 
 

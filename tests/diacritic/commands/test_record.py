@@ -6,7 +6,7 @@ import pytest
 
 from diacritic.cli import main
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import load
+from diacritic.files.demos import load
 from diacritic.tasks.franka import pixels
 
 

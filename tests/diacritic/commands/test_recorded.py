@@ -17,7 +17,7 @@ from diacritic.commands import recorded
 from diacritic.commands.recorded import held_out_codes, task_of
 from diacritic.commands.train import is_recording
 from diacritic.demos.binner import Binner
-from diacritic.demos.storage import load
+from diacritic.files.demos import load
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.franka.tasks import make_task

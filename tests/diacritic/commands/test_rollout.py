@@ -10,7 +10,7 @@ from expert_carrier import code_of, short_task
 from measure_twin import store_run
 
 from diacritic.cli import main
-from diacritic.demos.storage import load
+from diacritic.files.demos import load
 from diacritic.rollout.run_loading import find_runs, groups
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from diacritic.demos import storage
 from diacritic.demos.acceptance import accept, profile, ranges, store
 from diacritic.demos.record import record
+from diacritic.files import demos as demos_file
 
 
 def test_a_clean_recording_passes(stand_in, tmp_path):
@@ -29,9 +29,9 @@ def test_a_clean_recording_passes(stand_in, tmp_path):
     assert "H(Γ|Ō) 0 (×3) → 2 (×3) → 1 (×7) → 0 (×3)" in said
     assert "4 of 4 latent configurations" in said
     assert "FAILED" not in said
-    storage.save(demos, tmp_path / "one")
+    demos_file.save(demos, tmp_path / "one")
     store(tmp_path / "one", found)
-    again = storage.load(tmp_path / "one")
+    again = demos_file.load(tmp_path / "one")
     assert again.acceptance is not None
     assert again.acceptance["passed"] is True
     assert again.acceptance["checks"]["binner agreement"]["data"]["side"] == {

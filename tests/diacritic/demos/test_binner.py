@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from certify.errors import UserError
 from diacritic.demos.binner import NULL, UNSEEN, Binner, OnlineReader, separation
-from diacritic.demos.convention import Convention, Factor
 from diacritic.demos.record import record
+from diacritic.files.convention import Convention, Factor
 
 
 def plain(classes: int, given_classes: int, *given_names: str) -> Convention:

@@ -7,7 +7,7 @@ from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.demos.command import RecordOptions, run
 from diacritic.demos.minari import import_minari
-from diacritic.demos.storage import load
+from diacritic.files.demos import load
 
 
 def test_everything_at_once(stand_in, tmp_path, monkeypatch, capsys):

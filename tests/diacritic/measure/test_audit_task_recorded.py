@@ -10,7 +10,7 @@ from expert_carrier import DISPLAY, HEIGHT, LIT, short_task
 from certify.errors import UserError
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure import audit
 from diacritic.measure.audit_task_recorded import RecordedSetting
 from diacritic.measure.policy_adapters import IMAGE, STATE, adapt

@@ -5,7 +5,7 @@ import pytest
 
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.content import start_position
 from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes

@@ -10,7 +10,7 @@ from measure_twin import store_run
 from certify.errors import UserError
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded, held_out
 from diacritic.memory import continuous_path

@@ -9,7 +9,7 @@ from report_inputs import add_rollout, add_verdict, make_run
 
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import save
+from diacritic.files.demos import save
 from diacritic.report.inputs import Inputs, collect
 from diacritic.tasks.franka.tasks import make_task
 

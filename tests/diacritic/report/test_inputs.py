@@ -78,7 +78,7 @@ def test_a_verdict_of_another_version_is_left_out_and_its_run_stays(tmp_path: Pa
     ("name", "content", "reason"),
     [
         ("demos.json", '{"format": "diacritic-demos/0"}', "'diacritic-demos/0'"),
-        ("broken.json", "{", "truncated or no JSON"),
+        ("broken.json", "{", "truncated or not JSON"),
         ("list.json", "[1]", "unknown"),
         ("other.json", '{"format": "other/3"}', "'other/3'"),
         ("model.json", '{"horizon": 2, "episodes": []}', "episodes"),

@@ -8,7 +8,7 @@ import pytest
 from exchanged import PLAIN, exported
 
 from certify.errors import UserError
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.resolution import GRIDS
 from diacritic.rollout.franka import Rollouts

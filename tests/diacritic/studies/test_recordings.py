@@ -7,7 +7,7 @@ import pytest
 from exchanged import PLAIN
 
 from certify.errors import UserError
-from diacritic.demos.storage import load, save
+from diacritic.files.demos import load, save
 from diacritic.studies.recordings import demonstrations, episodes, franka_task, recording, recording_name
 from diacritic.studies.tasks import task
 

@@ -9,7 +9,7 @@ import torch
 
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training import demonstrations
 from diacritic.training.demonstrations import Prepared, fitted, last_reveal, pending_classes, prepare, supervise

@@ -8,7 +8,7 @@ import pytest
 from diacritic.demos import pixel_probe
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording_name
 from diacritic.tasks.franka.tasks import make_task

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.demos.convention import Convention
+from diacritic.files.atomic import make_folder, open_atomic, read_json, write_json
+from diacritic.files.convention import Convention
 
 FORMAT = "diacritic-demos/1"
 OBSERVATION_SIZE = 27
@@ -130,13 +131,11 @@ class Demos:
 def save(demos: Demos, stem: str | os.PathLike[str]) -> Path:
     """Write `stem.npz`, then the manifest `stem.json`: a recording exists when its manifest does."""
     arrays, manifest = _paths(stem)
-    arrays.parent.mkdir(parents=True, exist_ok=True)
-    partial = arrays.with_name(arrays.name + ".partial")
-    with partial.open("wb") as file:
+    make_folder(arrays.parent)
+    with open_atomic(arrays) as file:
         np.savez_compressed(file, allow_pickle=False, **demos.arrays)
-    manifest.unlink(missing_ok=True)  # never an old manifest beside new arrays
-    os.replace(partial, arrays)
-    write_text(manifest, json.dumps(_manifest(demos), indent=1, ensure_ascii=False) + "\n")
+        manifest.unlink(missing_ok=True)  # never an old manifest beside new arrays
+    write_json(manifest, _manifest(demos))
     return manifest
 
 
@@ -170,27 +169,6 @@ def load(stem: str | os.PathLike[str], task: str | None = None, task_version: in
         return Demos(**meta, **arrays, latents=latents)
     except (UserError, TypeError) as error:
         raise UserError(str(arrays_path), f"does not hold a recording ({error}); record anew") from None
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file by atomic rename."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
-
-
-def read_json(path: Path, expected: str, remedy: str) -> dict[str, Any]:
-    """A JSON object of the expected format, or one line that says what is wrong with the file."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(str(path), f"cannot be read: {error.strerror or error}") from None
-    except ValueError:
-        raise UserError(str(path), f"is truncated or no JSON; {remedy}") from None
-    found = document.get("format") if isinstance(document, dict) else None
-    if found != expected:
-        raise UserError(str(path), f"is of format {found!r}, but this version reads {expected!r}; {remedy}")
-    return document
 
 
 def _paths(stem: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from certify.errors import UserError
-from diacritic.demos.convention import Convention, Factor
+from diacritic.files.convention import Convention, Factor
 
 
 def test_json_round_trip(stand_in):

@@ -8,7 +8,7 @@ import pytest
 
 from certify.errors import UserError
 from diacritic.demos.record import record
-from diacritic.demos.storage import load, save
+from diacritic.files.demos import load, save
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_no_manifest_no_recording(demos, tmp_path):
 
 def test_a_crash_between_arrays_and_manifest_leaves_no_recording(demos, tmp_path, monkeypatch):
     save(demos, tmp_path / "one")
-    monkeypatch.setattr("diacritic.demos.storage.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("diacritic.files.demos.write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         save(replace(demos, seed=9), tmp_path / "one")
     with pytest.raises(UserError, match="No such file"):
@@ -127,7 +127,7 @@ def test_other_manifests_are_refused(demos, tmp_path, change, said):
 
 def test_truncated_manifest_is_refused(demos, tmp_path):
     _cut(save(demos, tmp_path / "one"))
-    with pytest.raises(UserError, match="is truncated or no JSON; record anew"):
+    with pytest.raises(UserError, match="is truncated or not JSON; record anew"):
         load(tmp_path / "one")
 
 
