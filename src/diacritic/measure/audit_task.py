@@ -11,13 +11,13 @@ from certify import Model
 from certify.core.graph import Names
 from certify.errors import UserError
 from diacritic.measure.decoding import Label, labels_of
+from diacritic.measure.evaluate import plateaus
 from diacritic.measure.gates import SUCCESS
 from diacritic.measure.interventions import Episodes, model_episodes
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.policy_adapters import Sight, leaves
 from diacritic.measure.scores import Requirement, episode_nodes, law_table
 from diacritic.measure.scripted_policy import Script, Shows, Stage, whole_episodes
-from diacritic.measure.symbolic_run import plateaus
 from diacritic.measure.verdict import Control, Finding
 from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import BRANCH_LIMIT

@@ -5,7 +5,7 @@ exceeds the threshold. Sensitivity to the threshold and bimodality are then prop
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -105,10 +105,18 @@ class Gate:
         threshold: float = THRESHOLD,
         error: Sequence[float] | None = None,
         success: float | None = None,
+        unproved: Sequence[int] = (),
     ) -> Judgement:
-        """One run in words; `error` is the probability of a wrong action at each step, `success` that of an episode."""
+        """One run in words; `error` is the probability of a wrong action at each step, `success` that of an episode.
+
+        At the steps `unproved` (from 0) the requirement is not proved, so that they score 0.
+        """
+        if unproved:
+            sufficiency = np.array(sufficiency, np.float64)
+            sufficiency[list(unproved)] = 0.0
         parts = {name: float(value) for name, value in self.parts(sufficiency, instantaneous).items()}
-        failures = [f"{name}: score {value:.3f}" for name, value in parts.items() if value <= threshold]
+        failures = [f"step {t + 1}: the requirement is not proved" for t in unproved]
+        failures += [f"{name}: score {value:.3f}" for name, value in parts.items() if value <= threshold]
         if self.exact:
             failures += self._wrong(error)
         if self.success is not None:
@@ -189,13 +197,16 @@ def judge_scores(
     name: Symbolic, steps: Sequence[StepScore], success: float | None = None, threshold: float = THRESHOLD
 ) -> Judgement:
     """A run on a symbolic task, by the gate of that name; windows and decisions are those that its scores imply."""
+    gate = symbolic_gate(name, [step.requirement for step in steps], [step.decision for step in steps])
+    unproved = [t for t, step in enumerate(steps) if step.requirement is None]
+    return gate.judge(*score_arrays(steps), threshold, [step.error for step in steps], success, unproved)
+
+
+def symbolic_gate(name: Symbolic, requirement: Sequence[float | None], decision: Sequence[float]) -> Gate:
+    """The gate of that name on the windows and decisions that requirement and decisions imply."""
     if name not in get_args(Symbolic):
         raise UserError("gate", f"unknown gate {name!r}; expected {', '.join(get_args(Symbolic))}")
-    windows = derived_windows([step.requirement for step in steps], [step.decision for step in steps])
-    gate = {"t-maze": t_maze, "external": external, "full": full}[name](windows)
-    found = gate.judge(*score_arrays(steps), threshold, [step.error for step in steps], success)
-    unproved = [f"step {step.t}: the requirement is not proved" for step in steps if step.requirement is None]
-    return replace(found, failures=(*unproved, *found.failures))
+    return {"t-maze": t_maze, "external": external, "full": full}[name](derived_windows(requirement, decision))
 
 
 class _Scored(Protocol):

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.demos.leaks import failures
 from diacritic.files.demos import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
-from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence, class_error
-from diacritic.measure.gates import THRESHOLDS, Gate, Judgement, full, kept, task_gate
+from diacritic.measure.evaluate import Evaluation, evaluation_of
+from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
+from diacritic.measure.gates import THRESHOLD, THRESHOLDS, Gate, Judgement, full, kept, task_gate
 from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_franka import attribute_franka
 from diacritic.measure.interventions_recorded import interventions_watched
@@ -23,6 +23,7 @@ from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.replication import replicate
 from diacritic.measure.symbolic_run import construction
+from diacritic.measure.trace import RecordedTrace, teacher_forced
 from diacritic.measure.verdict import (
     Control,
     Profile,
@@ -35,7 +36,6 @@ from diacritic.measure.verdict import (
 from diacritic.measure.windows import task_windows
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
-from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 
@@ -53,14 +53,18 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class _Watched:
-    """Policies on the judged episodes while the expert acts."""
+class _Judged:
+    """A run on the judged episodes while the expert acts."""
 
-    demos: Demos
+    trace: RecordedTrace
     classes: Classes
-    codes: Ints  # [S, T, N]
-    actions: NDArray[np.floating[Any]]  # [S, T, N, A]
     scores: CohortScores
+    errors: Mapping[str, float]
+    """Share of wrong classes at each decision."""
+
+    @property
+    def demos(self) -> Demos:
+        return self.trace.demos
 
 
 def examine_recorded(
@@ -87,40 +91,35 @@ def examine_recorded(
     found = []
     for k, run in enumerate(group.runs):
         held, first = held_out(run, demos)
-        watched = _watch(run, held, whole.take(slice(first, None)))
-        more = [leaks] if own is None else [leaks, *_own(group, k, own, watched, demos, whole)]
+        judged = _judged(run, held, whole.take(slice(first, None)))
+        more = [leaks] if own is None else [leaks, *_own(group, k, own, judged, demos, whole)]
         if again is not None:
-            more.append(_replicated(run, watched, *again))
+            more.append(_replicated(run, judged, *again))
         if effort.interventions and run.architecture.memory in ("code", "gaussian"):
             more += intervention_controls(_closed(run, group, effort), "closed loop")
-        found.append(_examine(run, watched, more, f"{held.episodes} {'held-out' if first else 'fresh'} episodes"))
+        found.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first else 'fresh'} episodes"))
     return found
 
 
-def _examine(run: StoredRun, watched: _Watched, more: list[Control], episodes: str) -> Verdict:
-    task, held = run.task, watched.demos
-    gate, scores = task_gate(task), watched.scores
-    by_code = gate.judge(scores.sufficiency[0], scores.instantaneous[0])
-    errors, windows = _decision_errors(watched, task), task_windows(task)
+def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str) -> Verdict:
+    task, classes, windows = run.task, judged.classes, task_windows(run.task)
+    reported = windows.reported(classes.required)
     # where the code is a mere readout, behaviour alone can suffice
     reads_out = not run.architecture.sole_carrier and not run.architecture.identification
-    judgement = _behaviour(errors) if reads_out else by_code
+    gate = task_gate(task)
+    evaluation = evaluation_of(judged.scores, 0, gate, reported, judged.errors if reads_out else None)
     controls = [
-        *_sufficiency(gate, by_code, watched, errors, task),
-        *rate_controls(watched.codes[0], watched.classes, held, windows.reported(watched.classes.required)),
-    ]
-    controls += [
+        *_sufficiency(evaluation, judged, task),
+        *rate_controls(judged.trace.codes[0], classes, judged.demos, reported),
         construction(run.architecture),
-        *interventions_watched(run, held, watched.classes.action, list(task.decisions.values())),
+        *interventions_watched(run, judged.demos, classes.action, list(task.decisions.values())),
         *more,
     ]
     occupancy = f"codes on {episodes}, expert occupancy"
     seed = int(run.manifest["run"]["seed"])
     subject = Subject(run.path.name, _title(task), str(run.manifest["learner"]), seed, occupancy)
-    profile = Profile(
-        scores.rate[0].tolist(), list(watched.classes.required), list(watched.classes.decision), windows.memory
-    )
-    return judge(subject, judgement, profile, controls, run.architecture.sole_carrier)
+    profile = Profile(evaluation.rate.tolist(), list(classes.required), list(classes.decision), windows.memory)
+    return judge(subject, evaluation.judgement, profile, controls, run.architecture.sole_carrier)
 
 
 def _title(task: Task) -> str:
@@ -142,48 +141,23 @@ def _same_task(group: Group, demos: Demos, option: str) -> None:
         raise UserError(option, f"{said}, but the runs learned {task.name} {task.parameters}; give that recording")
 
 
-@torch.no_grad()
-def _watch(run: StoredRun, demos: Demos, classes: Classes) -> _Watched:
+def _judged(run: StoredRun, demos: Demos, classes: Classes) -> _Judged:
     player = Policies({name: value[None] for name, value in run.weights.items()}, run.architecture, run.scale)
-    player.begin(demos.episodes)
-    codes, actions = [], []
-    for t in range(demos.steps):
-        seen = demos.observations[t] if demos.frames is None else pixel_channels(demos.observations[t])
-        before = None if t == 0 else demos.actions[t - 1][None]
-        frames = None if demos.frames is None else demos.frames[t][None]
-        code, action = player.step(seen[None], before, demos.symbols[t][None], frames)
-        codes.append(code)
-        actions.append(action)
-    table = np.stack(codes, 1)
-    return _Watched(demos, classes, table, np.stack(actions, 1), score_cohort(table, classes, run.architecture.codes))
+    trace = teacher_forced(player, demos)
+    errors = {name: float(error[0]) for name, error in trace.decision_errors(run.task).items()}
+    return _Judged(trace, classes, score_cohort(trace.codes, classes, run.architecture.codes), errors)
 
 
-def _decision_errors(watched: _Watched, task: Task) -> dict[str, float]:
-    """Share of held-out episodes whose action at a decision is nearest to the expert's mean of another class."""
-    demos = watched.demos
-    return {
-        name: class_error(watched.actions[0, t], demos.actions[t], demos.latents[name])
-        for name, t in task.decisions.items()
-    }
-
-
-def _behaviour(errors: Mapping[str, float]) -> Judgement:
-    failures = tuple(f"{name}: {error:.3f} of the classes wrong" for name, error in errors.items() if error >= CORRECT)
-    right = {name: 1 - error for name, error in errors.items()}
-    return Judgement("behavioural", not failures, min(right.values(), default=1.0), dict(right), failures)
-
-
-def _sufficiency(
-    gate: Gate, judgement: Judgement, watched: _Watched, errors: Mapping[str, float], task: Task
-) -> list[Control]:
-    scores = watched.scores
-    levels = {level: gate.judge(scores.sufficiency[0], scores.instantaneous[0], level).passed for level in THRESHOLDS}
+def _sufficiency(evaluation: Evaluation, judged: _Judged, task: Task) -> list[Control]:
+    scores, errors = judged.scores, judged.errors
+    levels = {level: evaluation.judge(level).passed for level in THRESHOLDS}
     alike = len(set(levels.values())) == 1
     said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
     both = np.where(np.isnan(scores.corrected_sufficiency[0]), scores.sufficiency[0], scores.corrected_sufficiency[0])
     bias = float(np.nan_to_num(np.abs(both - scores.sufficiency[0])).max())
     rates = float((scores.corrected_rate[0] - scores.rate[0]).max())
-    corrected = gate.judge(both, scores.instantaneous[0])
+    judgement = evaluation.judge(THRESHOLD)
+    corrected = task_gate(task).judge(both, scores.instantaneous[0])
     controls = [
         Control("sufficiency", "gate", judgement.passed, _parts(judgement), judgement.parts),
         Control("sufficiency", "threshold", alike, f"{said} {', '.join(map(str, THRESHOLDS))}", levels),
@@ -229,7 +203,7 @@ def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
     )
 
 
-def _own(group: Group, k: int, own: OwnPlay, watched: _Watched, demos: Demos, whole: Classes) -> list[Control]:
+def _own(group: Group, k: int, own: OwnPlay, judged: _Judged, demos: Demos, whole: Classes) -> list[Control]:
     """What is seen while the policy acts itself."""
     task = group.task
     success = float(own.success[k].mean())
@@ -238,7 +212,7 @@ def _own(group: Group, k: int, own: OwnPlay, watched: _Watched, demos: Demos, wh
             "sufficiency", "closed loop", None, f"success {success:.2f} in {own.success.shape[1]} episodes", success
         )
     ]
-    controls.append(_own_gate(own, k, watched, task_gate(task), demos, whole))
+    controls.append(_own_gate(own, k, judged, task_gate(task), demos, whole))
     for window, names in pending(task).items():
         for name in names:
             found = body_memory(own.positions[k], own.choices[name], task.windows[window], name, window, own.symbols[k])
@@ -258,7 +232,7 @@ def _own(group: Group, k: int, own: OwnPlay, watched: _Watched, demos: Demos, wh
     return controls
 
 
-def _own_gate(own: OwnPlay, k: int, watched: _Watched, gate: Gate, demos: Demos, whole: Classes) -> Control:
+def _own_gate(own: OwnPlay, k: int, judged: _Judged, gate: Gate, demos: Demos, whole: Classes) -> Control:
     """Whether the same gate says the same of the histories that the policy itself brings about."""
     strata = list(demos.convention.strata)
     try:
@@ -266,7 +240,7 @@ def _own_gate(own: OwnPlay, k: int, watched: _Watched, gate: Gate, demos: Demos,
     except UserError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
     scores = score_cohort(own.codes[k : k + 1], classes)
-    both = [bool(gate.passes(found.sufficiency, found.instantaneous)[0]) for found in (watched.scores, scores)]
+    both = [bool(gate.passes(found.sufficiency, found.instantaneous)[0]) for found in (judged.scores, scores)]
     return same_verdict("own occupancy", both, "under own occupancy")
 
 
@@ -278,13 +252,13 @@ def _fresh(group: Group, demos: Demos, fresh: Demos) -> tuple[Demos, Classes]:
     return fresh, Classes.of(fresh.symbols, fresh.choices)
 
 
-def _replicated(run: StoredRun, watched: _Watched, fresh: Demos, classes: Classes) -> Control:
+def _replicated(run: StoredRun, judged: _Judged, fresh: Demos, classes: Classes) -> Control:
     """Whether the same gate says the same of episodes that were recorded anew."""
-    again = _watch(run, fresh, classes)
-    windows = task_windows(run.task).reported(watched.classes.required)
+    again = _judged(run, fresh, classes)
+    windows = task_windows(run.task).reported(judged.classes.required)
     gate = task_gate(run.task)
-    found = replicate(gate, (watched.codes, watched.classes), (again.codes, again.classes), windows)
-    both = [bool(gate.passes(one.scores.sufficiency, one.scores.instantaneous)[0]) for one in (watched, again)]
+    found = replicate(gate, (judged.trace.codes, judged.classes), (again.trace.codes, again.classes), windows)
+    both = [bool(gate.passes(one.scores.sufficiency, one.scores.instantaneous)[0]) for one in (judged, again)]
     moved = max(abs(rates.fresh - rates.first) for rates in found.rates.values())
     said = f"least score moves by {found.score_shift:.3f}, rates by at most {moved:.3f} bit"
     return same_verdict("fresh recording", both, f"on {fresh.episodes} fresh episodes", said)

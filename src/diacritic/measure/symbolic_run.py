@@ -1,6 +1,6 @@
 """A saved run on a symbolic task, examined without sampling: every episode of the model with its probability."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +10,19 @@ from torch import Tensor
 
 from certify import Model
 from certify.errors import UserError
-from diacritic.measure.gates import SUCCESS, THRESHOLDS, Judgement, judge_scores
+from diacritic.measure.evaluate import EpisodeTrace, Evaluation, evaluate_symbolic, plateaus
+from diacritic.measure.gates import THRESHOLDS, judge_scores
 from diacritic.measure.interventions import Episodes, MachinePolicy, Policy, attribute, model_episodes
 from diacritic.measure.own_occupancy import own_scores
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.scores import POSITIVE, Requirement, law_table, scores
+from diacritic.measure.scores import POSITIVE, Requirement, law_table
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import derived_windows
 from diacritic.memory import gru
 from diacritic.memory.module import Carrier
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import watch
 from diacritic.training.evaluate import machines
 
 Floats = NDArray[np.float64]
@@ -51,33 +50,19 @@ def examine_symbolic(
     windows = derived_windows(requirement.bits, decision)
     if architecture.sole_carrier:
         machine = machines({name: value[None] for name, value in weights.items()}, architecture, model)[0].greedy()
-        judgement, rate, controls = _machine(machine, model, requirement)
+        evaluation = evaluate_symbolic(machine, requirement)
+        controls = _machine_controls(machine, requirement, evaluation)
         found = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
     else:
-        judgement, rate, controls = _watched(policy, shown, model)
+        evaluation = evaluate_symbolic(_episodes(policy, shown, model), requirement)
+        controls = _behaviour_controls(evaluation)
         found = attribute(policy, shown, list(windows.decisions.values()))
     controls.append(construction(architecture))
     controls += intervention_controls(found, "every history")
     leak = reset_leak(policy, shown.observations, shown.previous)
     controls.append(Control("attribution", "episode boundary", not leak.found, leak.line()))
-    profile = Profile(rate, list(requirement.bits), decision, plateaus(requirement.bits))
-    return judge(subject, judgement, profile, controls, architecture.sole_carrier)
-
-
-def plateaus(bits: Sequence[float | None]) -> dict[str, tuple[int, ...]]:
-    """Stretches of steps (from 0) with the same positive requirement."""
-    runs: list[tuple[float, list[int]]] = []
-    for t, need in enumerate(bits):
-        if need is None or need <= POSITIVE:
-            continue
-        if runs and runs[-1][1][-1] == t - 1 and abs(runs[-1][0] - need) < POSITIVE:
-            runs[-1][1].append(t)
-        else:
-            runs.append((need, [t]))
-    return {
-        f"steps {steps[0] + 1}–{steps[-1] + 1}" if len(steps) > 1 else f"step {steps[0] + 1}": tuple(steps)
-        for _, steps in runs
-    }
+    profile = Profile(evaluation.rate.tolist(), list(requirement.bits), decision, plateaus(requirement.bits))
+    return judge(subject, evaluation.judgement, profile, controls, architecture.sole_carrier)
 
 
 def construction(architecture: Architecture) -> Control:
@@ -137,53 +122,48 @@ def _one_hot(listed: Episodes, model: Model) -> Episodes:
     return replace(listed, observations=seen, previous=before)
 
 
-def _machine(
-    machine: CodeMachine, model: Model, requirement: Requirement
-) -> tuple[Judgement, list[float | None], list[Control]]:
-    steps = scores(watch(machine, model), requirement)
-    loop = closed_loop(machine, model)
-    judgement = judge_scores("external", steps, loop.success)
-    others = {level: judge_scores("external", steps, loop.success, level).passed for level in THRESHOLDS}
+def _machine_controls(machine: CodeMachine, requirement: Requirement, evaluation: Evaluation) -> list[Control]:
+    others = {level: evaluation.judge(level).passed for level in THRESHOLDS}
     alike = len(set(others.values())) == 1
     said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
-    surplus = [s.surplus for s in steps if s.surplus is not None]
+    surplus = [bits for bits in evaluation.conditional_surplus.tolist() if not np.isnan(bits)]
     controls = [
-        Control("sufficiency", "closed loop", None, f"success {loop.success:.3f}, exact", loop.success),
+        _closed_loop(evaluation),
         Control("sufficiency", "threshold", alike, f"{said} {', '.join(map(str, THRESHOLDS))}", others),
-        _own_gate(machine, model, requirement, judgement, loop.success),
+        _own_gate(machine, requirement, evaluation),
     ]
     if surplus:
         mean = float(np.mean(surplus))
         controls.append(Control("rate", "redundancy", None, f"H(C|Γ,Ō) is {mean:.3f} bit on average", surplus))
-    return judgement, [s.rate for s in steps], controls
+    return controls
 
 
-def _own_gate(
-    machine: CodeMachine, model: Model, requirement: Requirement, judgement: Judgement, success: float
-) -> Control:
+def _closed_loop(evaluation: Evaluation) -> Control:
+    text = f"success {evaluation.success:.3f}, exact"
+    return Control("sufficiency", "closed loop", None, text, evaluation.success)
+
+
+def _own_gate(machine: CodeMachine, requirement: Requirement, evaluation: Evaluation) -> Control:
     """Whether the same gate says the same of the histories that the machine itself brings about."""
     try:
-        steps = own_scores(machine, model, requirement)
+        steps = own_scores(machine, requirement.model, requirement)
     except UserError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
-    passed = judge_scores("external", steps, success).passed
-    return same_verdict("own occupancy", (judgement.passed, passed), "under own occupancy")
+    passed = judge_scores("external", steps, evaluation.success).passed
+    return same_verdict("own occupancy", (evaluation.sufficient, passed), "under own occupancy")
 
 
-def _watched(policy: Policy, shown: Episodes, model: Model) -> tuple[Judgement, list[float | None], list[Control]]:
-    """A policy that is no machine: its actions are a function of the history, so success is that of the episodes."""
-    laws, weights = law_table(model.graph), shown.weights
-    state, codes, right = policy.begin(len(weights)), [], []
+def _episodes(policy: Policy, shown: Episodes, model: Model) -> EpisodeTrace:
+    """A policy that is not a machine, on every episode of the model."""
+    laws = law_table(model.graph)
+    state, codes, right = policy.begin(len(shown.weights)), [], []
     for seen, before, law in zip(shown.observations, shown.previous, shown.laws, strict=True):
         state, code, action = policy.step(state, seen, before)
         codes.append(np.asarray(code))
         right.append(laws[law, np.asarray(action).argmax(-1)] > POSITIVE)
-    success = float(weights[np.all(right, 0)].sum())
-    rate = [conditional_entropy(code, seen, weights) for code, seen in zip(codes, shown.symbols, strict=True)]
-    passed = success >= SUCCESS
-    failures = () if passed else (f"success {success:.3f}",)
-    controls = [Control("sufficiency", "closed loop", None, f"success {success:.3f}, exact", success)]
-    controls.append(
-        Control("rate", "readout", None, f"the readout code alone has up to {max(rate):.2f} bit; no rate is claimed")
-    )
-    return Judgement("behavioural", passed, success, {"success": success}, failures), list(rate), controls
+    return EpisodeTrace(np.stack(codes), np.stack(right), np.stack(list(shown.symbols)), shown.weights)
+
+
+def _behaviour_controls(evaluation: Evaluation) -> list[Control]:
+    peak = f"the readout code alone has up to {max(evaluation.rate):.2f} bit; no rate is claimed"
+    return [_closed_loop(evaluation), Control("rate", "readout", None, peak)]

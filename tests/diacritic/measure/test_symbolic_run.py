@@ -10,7 +10,7 @@ from carrier_twin import TINY, lively
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.scores import scores
-from diacritic.measure.symbolic_run import construction, examine_symbolic, plateaus
+from diacritic.measure.symbolic_run import construction, examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
 from diacritic.memory import gru, sole_carrier
 from diacritic.memory.module import one_run
@@ -88,11 +88,6 @@ def test_matched_side_information_reads_its_symbol() -> None:
     found = examine_symbolic(SUBJECT, MODEL, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
     assert construction(architecture).passed is True
     assert found.surplus.answer == "not assessed"
-
-
-def test_plateaus_are_stretches_of_one_requirement() -> None:
-    found = plateaus([0.0, 2.0, 2.0, 1.0, None, 1.0, 0.0])
-    assert found == {"steps 2–3": (1, 2), "step 4": (3,), "step 6": (5,)}
 
 
 def test_another_task_and_full_history_are_refused() -> None:

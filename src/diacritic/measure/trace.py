@@ -1,0 +1,87 @@
+"""Teacher-forced traces: what trained policies remember and would do while the expert acts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from certify import Model
+from diacritic.demos.storage import Demos
+from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace
+from diacritic.measure.flags import class_error
+from diacritic.rollout.policies import Player
+from diacritic.tasks.franka.pixels import pixel_channels
+from diacritic.tasks.franka.task import Task
+from diacritic.training.cohort import Cohort
+from diacritic.training.evaluate import machines
+from diacritic.training.kl_bound import kl_profile
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.floating[Any]]
+
+
+@torch.no_grad()
+def symbolic_traces(cohort: Cohort, model: Model) -> list[SymbolicTrace]:
+    """Of every run on a symbolic task: a finite machine where a code is all it remembers, its episodes otherwise."""
+    carrier, data = cohort.plan.carrier, cohort.data
+    if carrier.memory == "code" and carrier.path != "bypass":
+        return list(machines(cohort.parameters, carrier, model))
+    trace = cohort.trace()
+    logits = trace.actions if trace.actions is not None else trace.read("act")
+    chosen = trace.steps(logits).argmax(-1)
+    law = data.target.unsqueeze(0).expand(len(chosen), -1, -1, -1)
+    right = (law.gather(-1, chosen.unsqueeze(-1)).squeeze(-1) > 0).cpu().numpy()
+    codes, symbols = trace.step_code.cpu().numpy(), data.observation_index.cpu().numpy()
+    weight, bounds = data.weight.double().cpu().numpy(), kl_profile(trace)
+    return [
+        EpisodeTrace(codes[run], right[run], symbols, weight, None if bounds is None else tuple(bounds[run]))
+        for run in range(len(codes))
+    ]
+
+
+@dataclass(frozen=True)
+class RecordedTrace:
+    """Policies on the episodes of a recording while the expert acts."""
+
+    demos: Demos
+    codes: Ints  # [S, T, N]
+    actions: Floats  # [S, T, N, A]
+
+    def decision_errors(self, task: Task) -> dict[str, Floats]:
+        """Of every run the share of episodes whose action at a decision is nearest to the mean of another class."""
+        demos = self.demos
+        return {
+            name: np.array([class_error(run[t], demos.actions[t], demos.latents[name]) for run in self.actions])
+            for name, t in task.decisions.items()
+        }
+
+
+def teacher_forced(player: Player, demos: Demos, symbol_names: Sequence[str] | None = None) -> RecordedTrace:
+    """Every policy of a player along every episode.
+
+    `symbol_names` are those of the recording that the policies learned from, where `demos` is another one.
+    """
+    symbols = demos.symbols if symbol_names is None else _translated(demos, symbol_names)
+
+    def each(values: NDArray[Any]) -> NDArray[Any]:
+        return np.repeat(values[None], player.runs, 0)
+
+    player.begin(demos.episodes)
+    codes, actions = [], []
+    for t in range(demos.steps):
+        seen = demos.observations[t] if demos.frames is None else pixel_channels(demos.observations[t])
+        before = None if t == 0 else each(demos.actions[t - 1])
+        frames = None if demos.frames is None else each(demos.frames[t])
+        code, action = player.step(each(seen), before, each(symbols[t]), frames)
+        codes.append(code)
+        actions.append(action)
+    return RecordedTrace(demos, np.stack(codes, 1), np.stack(actions, 1))
+
+
+def _translated(demos: Demos, symbol_names: Sequence[str]) -> Ints:
+    """Symbols numbered as in the recording that was learned from; one that it lacks has the next number."""
+    number: Mapping[str, int] = {name: k for k, name in enumerate(symbol_names)}
+    return np.array([number.get(name, len(number)) for name in demos.symbol_names])[demos.symbols]

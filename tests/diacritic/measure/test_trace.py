@@ -1,0 +1,47 @@
+"""Teacher-forced traces: machines where a code is all that is remembered, episodes otherwise."""
+
+import numpy as np
+import pytest
+from carrier_twin import TINY
+from expert_carrier import short_task
+from measure_twin import store_run
+
+from certify.zoo import build
+from diacritic.demos.franka import FrankaRecorder
+from diacritic.demos.record import record
+from diacritic.measure.evaluate import EpisodeTrace, evaluate_symbolic
+from diacritic.measure.scores import Requirement
+from diacritic.measure.trace import symbolic_traces, teacher_forced
+from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.run_loading import groups
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.symbolic import from_model
+
+MODEL = build("memory-chain", bits=1, delay=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("plain", CodeMachine), ("gru-8", EpisodeTrace), ("bypass", EpisodeTrace), ("gaussian", EpisodeTrace)],
+)
+def test_every_learner_leaves_a_trace_that_can_be_evaluated(name: str, kind: type) -> None:
+    plan = Plan(learner(name), preset("carousel"), (Run(0), Run(1)), 4, TINY)
+    cohort = Cohort(plan, from_model(MODEL))
+    cohort.advance(2)
+    found = symbolic_traces(cohort, MODEL)
+    assert [type(trace) for trace in found] == [kind, kind]
+    rows = [evaluate_symbolic(trace, Requirement.of(MODEL)).row() for trace in found]
+    assert all(0 <= row["success"] <= 1 for row in rows)
+    assert ("kl_bits" in rows[0]) == (name == "gaussian")
+
+
+def test_a_fresh_recording_is_read_with_the_symbols_of_the_first(tmp_path) -> None:
+    demos = record(FrankaRecorder(short_task(), threads=1), 24, seed=4)[0]
+    (group,) = groups([store_run(tmp_path / "run", demos, 16)])
+    own, again = teacher_forced(group.policies(), demos), teacher_forced(group.policies(), demos, demos.symbol_names)
+    assert own.codes.shape == (1, demos.steps, demos.episodes)
+    assert np.array_equal(own.codes, again.codes)
+    errors = own.decision_errors(group.task)
+    assert {name: error.tolist() for name, error in errors.items()} == {name: [0.0] for name in group.task.decisions}
