@@ -89,7 +89,13 @@ class Answer:
 
     @property
     def codes(self) -> dict[str, int | None]:
+        """The fewest labels of one machine, None where `codes_found.brackets` holds an open bracket."""
         return {"time_indexed": self.codes_found.time_indexed, "stationary": self.codes_found.stationary}
+
+    @property
+    def codes_needed(self) -> int:
+        """No machine has fewer labels, with time-indexed updates or not: the exact number, or the proved lower end."""
+        return self.codes_found.brackets["time_indexed"][0]
 
     @cached_property
     def witnesses(self) -> tuple[Witness, ...]:
@@ -125,7 +131,8 @@ class Answer:
             "objective": self.objective,
             "machine_rates": list(self.joint.rates),
             "codes": self.codes if any(k is not None for k in self.codes.values()) else None,
-            "codes_bracket": self.codes_found.brackets,
+            "codes_bracket": {kind: list(bracket) for kind, bracket in self.codes_found.brackets.items()},
+            "codes_reason": self.codes_found.reasons or None,
             "proof": self.proof,
             "witnesses": [
                 {"claim": w.claim, "t": w.t, "histories": list(w.histories), "text": w.text} for w in self.witnesses
@@ -159,11 +166,14 @@ class Answer:
 
     @property
     def proof(self) -> dict[str, str]:
-        """Of each top-level claim: certified (a certificate can carry it) or a solver's result."""
+        """Of each top-level claim: certified (a certificate can carry it), a solver's result, or undecided."""
         from certify.certificate import provable
 
+        undecided = {f"codes.{kind}" for kind, count in self.codes.items() if count is None}
+        undecided |= {claim for claim in ("simultaneous", "joint_sum") if getattr(self, claim) is None}
         return {
-            claim: "certified" if holds else "solver result, not certified" for claim, holds in provable(self).items()
+            claim: "undecided" if claim in undecided else "certified" if holds else "solver result, not certified"
+            for claim, holds in provable(self).items()
         }
 
     def _check(self, name: str) -> dict[str, Any]:
@@ -190,7 +200,7 @@ def certify(
     found = floors(graph, relations, strong, seconds)
     steps = tuple(_step(model, t, relations[t], strong[t], found[t]) for t in range(graph.horizon))
     joint = best_machine(graph, relations, found, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
-    codes = fewest_codes(graph, relations, joint, seconds)
+    codes = fewest_codes(graph, relations, found, joint, seconds)
     return Answer(model, relations, strong, found, steps, joint, objective, codes, time.perf_counter() - began)
 
 

@@ -39,6 +39,7 @@ def show(answer: Answer, out: Callable[[str], None] = print) -> None:
 def verdict(answer: Answer) -> list[str]:
     """What was established, one sentence a line."""
     lines: list[str] = []
+    codes = answer.codes_found
     if answer.observational:
         lines.append("(A2) fails: everything is computed for P(A_t | H_t), what a history tells of the expert.")
     lines.append(
@@ -52,16 +53,15 @@ def verdict(answer: Answer) -> list[str]:
         None: f"Undecided whether one machine attains every minimum; its sum lies in {_bracket(answer.joint_bracket)}.",
     }
     lines.append(machine[answer.simultaneous])
-    codes = answer.codes
-    if any(count is not None for count in codes.values()):
-        said = [f"{_codes(count)} with {kind.replace('_', '-')} updates" for kind, count in codes.items()]
-        lines.append(f"Fewest codes of one machine: {', '.join(said)}.")
+    counts = [f"{_codes(*bracket)} with {kind.replace('_', '-')} updates" for kind, bracket in codes.brackets.items()]
+    lines.append(f"Fewest codes of one machine: {', '.join(counts)}.")
+    lines += [f"Fewest {kind.replace('_', '-')} codes are a bracket: {why}." for kind, why in codes.reasons.items()]
     lines += [f"{w.claim} fails at step {w.t}: {w.text}" for w in answer.witnesses]
     return lines
 
 
-def _codes(count: int | None) -> str:
-    return "undecided" if count is None else str(count)
+def _codes(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _bits(value: float) -> str:

@@ -115,7 +115,7 @@ def fewest_codes(cell: "Cell", demos: Path) -> int:
     from diacritic.studies.tasks import model_of
 
     answer = certify(model_of(cell.task), seconds=10)
-    return answer.codes["time_indexed"] or max((step.states or 1 for step in answer.steps), default=1)
+    return answer.codes_needed
 
 
 def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:

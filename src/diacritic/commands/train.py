@@ -116,7 +116,7 @@ class Train:
 
     def _warn(self, model: Model) -> None:
         answer = certify(model, seconds=10)
-        self.warn_below(answer.codes["time_indexed"] or max((step.states or 1 for step in answer.steps), default=1))
+        self.warn_below(answer.codes_needed)
 
     def warn_below(self, bound: int) -> None:
         """Say before training that no run can pass."""
