@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from certify import Model
-from diacritic.demos.storage import Demos
+from diacritic.files.demos import Demos
 from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace
 from diacritic.measure.flags import class_error
 from diacritic.rollout.policies import Player
