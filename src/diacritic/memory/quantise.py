@@ -3,14 +3,42 @@
 import torch
 from torch import Tensor
 
+FEW = 64
+"""Codes up to which all pairs of vectors are compared; more are sorted."""
+
 
 def nearest(proposal: Tensor, codebook: Tensor) -> Tensor:
     """C = argmin_k ‖ẽ − e_k‖², ties to the lowest index; [runs, rows, d] and [runs, K, d] give [runs, rows].
 
-    ‖ẽ‖² is common to all codes, so the largest ẽ·e_k − ‖e_k‖²/2 wins; equal scores tie exactly, and twin codes have
-    equal scores up to how the product rounds.
+    ‖ẽ‖² is common to all codes, so the largest ẽ·e_k − ‖e_k‖²/2 wins. Codes with the same vector tie however the
+    product rounds.
     """
-    return lowest_maximum(torch.baddbmm(-0.5 * codebook.square().sum(-1).unsqueeze(1), proposal, codebook.mT))
+    scores = torch.baddbmm(-0.5 * codebook.square().sum(-1).unsqueeze(1), proposal, codebook.mT)
+    return lowest_twin(codebook).gather(1, lowest_maximum(scores))
+
+
+def lowest_twin(codebook: Tensor) -> Tensor:
+    """For each code the lowest code with the same vector, [runs, K]: itself, unless it has a twin below it."""
+    count = codebook.shape[1]
+    index = torch.arange(count, device=codebook.device)
+    if count <= FEW or torch.compiler.is_compiling():
+        same = (codebook.unsqueeze(2) == codebook.unsqueeze(1)).all(-1)
+        return torch.where(same, index, index.unsqueeze(1)).amin(-1)
+    key, order = _hashed(codebook).sort(dim=-1, stable=True)
+    opens = torch.ones_like(key, dtype=torch.bool)
+    opens[:, 1:] = key[:, 1:] != key[:, :-1]
+    first = order.gather(1, torch.where(opens, index, 0).cummax(-1).values)  # of each group of equal keys
+    lowest = torch.empty_like(order).scatter_(1, order, first)
+    same = (look_up(codebook, lowest) == codebook).all(-1)
+    return torch.where(same, lowest, index)
+
+
+def _hashed(codebook: Tensor) -> Tensor:
+    """A whole number for each vector, equal for equal vectors; sums of whole numbers are exact in any order."""
+    bits = (codebook.detach() + 0.0).view(torch.int64 if codebook.dtype == torch.float64 else torch.int32).long()
+    factor = torch.arange(1, codebook.shape[-1] + 1, device=codebook.device) * 0x1E3779B97F4A7C15
+    mixed = (bits ^ (bits >> 31)) * factor
+    return ((mixed ^ (mixed >> 29)) * 0x3F58476D1CE4E5B9).sum(-1)
 
 
 def lowest_maximum(scores: Tensor) -> Tensor:

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from diacritic.training.cohort import Cohort
 
 
+OFFSET = 0.01
+"""Largest distance, in each coordinate, of a restarted code from the proposal that it is put on."""
+
+
 @torch.no_grad()
 def restart(cohort: Cohort) -> None:
-    """Move codes that nothing uses onto proposals drawn by weight, and forget their moments."""
+    """Move unused codes near proposals drawn by weight, no two to the same vector, and reset their moments."""
     trace = cohort.trace()
     _restart(cohort, trace, "codebook")
     if trace.identification is not None:
@@ -25,15 +29,27 @@ def restart(cohort: Cohort) -> None:
 
 def _restart(cohort: Cohort, trace: Trace, name: str) -> None:
     codebook = cohort.parameters[name]
-    used = usage(trace)
-    pick = cohort.clock.uniform(STREAMS["restart"], codebook.shape[1]).to(trace.weight.dtype)
-    # Drawn among steps, not among an engine's rows, so that every engine draws the same.
+    row = _drawn_steps(cohort, trace, codebook.shape[1])
     proposals = trace.steps(trace.proposal).flatten(1, 2)
-    cumulative = trace.step_weight.expand(-1, trace.rows.horizon, -1).flatten(1).cumsum(1)
-    row = torch.searchsorted(cumulative, pick * cumulative[:, -1:]).clamp(max=proposals.shape[1] - 1)
     chosen = proposals.gather(1, row.unsqueeze(-1).expand(-1, -1, codebook.shape[-1]))
-    dead = (used == 0) & ~cohort.optimiser.diverged.unsqueeze(1) & chosen.isfinite().all(-1)
+    offset = OFFSET * (2 * cohort.clock.uniform(STREAMS["restart offset"], *codebook.shape[1:]) - 1)
+    chosen = chosen + offset.to(chosen.dtype)
+    dead = (usage(trace) == 0) & ~cohort.optimiser.diverged.unsqueeze(1) & chosen.isfinite().all(-1)
     cohort.optimiser.replace(name, chosen, dead.unsqueeze(-1))
+
+
+def _drawn_steps(cohort: Cohort, trace: Trace, count: int) -> Tensor:
+    """`count` steps t·N + n of every run, drawn by weight without replacement, [S, count].
+
+    Each step waits an exponential time at the rate of its weight, and the first ones win. Where fewer steps have a
+    weight, these are taken again and again. Drawn among steps, not among an engine's rows, so that every engine draws
+    the same.
+    """
+    weight = trace.step_weight.expand(-1, trace.rows.horizon, -1).flatten(1)
+    luck = cohort.clock.uniform(STREAMS["restart"], weight.shape[1])
+    waiting, order = (-luck.double().log() / weight.double()).sort(dim=-1, stable=True)
+    usable = waiting.isfinite().sum(1, keepdim=True).clamp(min=1)
+    return order.gather(1, torch.arange(count, device=order.device) % usable)
 
 
 def usage(trace: Trace) -> Tensor:

@@ -20,6 +20,7 @@ from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial
 from diacritic.training.schedule import STREAMS, Clock
+from diacritic.training.threads import threads_for
 from diacritic.training.trace import Trace
 
 SEPARATE = (Imitation, Rate, Quantisation)
@@ -214,12 +215,24 @@ class Cohort:
         self.optimiser.descend(losses.sum())
         self.clock.step.add_(1)
 
+    @property
+    def numbers(self) -> int:
+        """Numbers in the activations of one hidden layer, of all runs: how large an update is."""
+        rows = self.data.horizon * self._weight.shape[-1]
+        if self._tables is not None:
+            rows = min(rows, self._tables.count(self.plan.carrier.codes))
+        return len(self.plan.runs) * rows * self.plan.carrier.width
+
     def advance(self, steps: int) -> None:
         """`steps` updates, with the restarts that fall due among them."""
         if self.plan.learner.taught:
             raise UserError("--learner", f"{self.plan.learner.name} needs a finite model with its certificate")
         if self.device.type == "cuda" and self._graph is None:
             self._capture()
+        with threads_for(self.numbers):
+            self._advance(steps)
+
+    def _advance(self, steps: int) -> None:
         for _ in range(steps):
             if self._due():
                 codebook_restart.restart(self)

@@ -28,10 +28,6 @@ def uniform(seeds: Tensor, step: Tensor | int, stream: int, shape: tuple[int, ..
         from diacritic.training.kernels.draw import uniform_cuda
 
         return uniform_cuda(seeds, step, stream, shape)
-    if seeds.is_cuda and isinstance(step, Tensor):
-        from diacritic.training.kernels.draw import uniform_cuda
-
-        return uniform_cuda(seeds, step, stream, shape)
     count = int(np.prod(shape, dtype=np.int64))
     place = torch.arange(count, device=seeds.device, dtype=torch.int64)
     key = _mix((seeds + step * _STEP + stream * _STREAM) & _MASK)

@@ -4,41 +4,42 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear
-from diacritic.memory.quantise import look_up, lowest_maximum, nearest
+from diacritic.memory.quantise import look_up, lowest_maximum, lowest_twin, nearest
 
 
-def code_tables(parameters: Parameters, name: str = "residual") -> tuple[Tensor, Tensor, Tensor]:
-    """What a step of the scan needs, with the code before the first step (e₀ = 0) as row K.
+def code_tables(parameters: Parameters, name: str = "residual") -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The tables that a step of the scan reads, with the code before the first step (e₀ = 0) as row K.
 
-    Returns W_c e_k of f's first layer [S, K+1, width], W_2 e_j of its last [S, width, K], and the part of
-    ẽ·e_j − ‖e_j‖²/2 that depends on codes alone [S, K+1, K]: nearest codes follow without ever forming ẽ.
+    Returns W_c e_k of f's first layer [S, K+1, width], W_2 e_j of its last [S, width, K], the part of
+    ẽ·e_j − ‖e_j‖²/2 that depends on codes alone [S, K+1, K], and the lowest code with the same vector [S, K]: nearest
+    codes follow without ever forming ẽ.
     """
     codebook = parameters["codebook"]
     start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1)
     entering = linear(parameters, f"{name}.code", start)
     out, bias = parameters[f"{name}.out.weight"], parameters[f"{name}.out.bias"]
     fixed = (start + bias.unsqueeze(1)) @ codebook.mT - 0.5 * codebook.square().sum(-1).unsqueeze(1)
-    return entering, out @ codebook.mT, fixed
+    return entering, out @ codebook.mT, fixed, lowest_twin(codebook)
 
 
 @torch.no_grad()
 def scan_codes(parameters: Parameters, driven: Tensor, bound: str = "none", persistent: bool = True) -> Tensor:
     """Hard codes of all steps from the driven part [S, T, N, width] of f's first layer: [S, T, N]."""
-    entering, scoring, fixed = code_tables(parameters)
+    entering, scoring, fixed, twin = code_tables(parameters)
     S, T, N, _ = driven.shape
     K = scoring.shape[-1]
     if driven.is_cuda and bound == "none" and persistent:
         from diacritic.training.kernels import scan as kernel
 
         if kernel.fits(driven, K):
-            return kernel.scan_codes_cuda(driven, entering, scoring, fixed)
+            return kernel.scan_codes_cuda(driven, entering, scoring, fixed, twin)
     code = torch.full((S, N), K, device=driven.device)
     codes = []
     for t in range(T):
         before = code if persistent else torch.full_like(code, K)
         h = torch.relu(driven[:, t] + look_up(entering, before))
         if bound == "none":
-            code = lowest_maximum(torch.bmm(h, scoring) + look_up(fixed, before))
+            code = twin.gather(1, lowest_maximum(torch.bmm(h, scoring) + look_up(fixed, before)))
         else:
             start = torch.cat([parameters["codebook"], torch.zeros_like(parameters["codebook"][:, :1])], 1)
             proposal = torch.tanh(look_up(start, before) + linear(parameters, "residual.out", h))

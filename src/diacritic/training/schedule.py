@@ -47,4 +47,6 @@ class Clock:
         return ((end - self.progress) / (end - start)).clamp(0, 1)
 
 
-STREAMS = {name: k for k, name in enumerate(("batch", "offset", "restart", "bfs", "inverse", "noise"))}
+STREAMS = {
+    name: k for k, name in enumerate(("batch", "offset", "restart", "bfs", "inverse", "noise", "restart offset"))
+}

@@ -29,6 +29,10 @@ class Tables:
     taught: Tensor  # number of the taught law, [T, N]
     rest: Tensor  # number of all that comes from a step on, [T, N]
 
+    def count(self, codes: int) -> int:
+        """How many contexts exist with so many codes."""
+        return self.opening + codes * (len(self.observation) - self.opening)
+
     def contexts(self, codes: int) -> Tensor:
         """Code (K: none yet), observation and previous action of every row: [3, rows].
 

@@ -16,6 +16,7 @@ from diacritic.training.checkpoint import resume, save_checkpoint
 from diacritic.training.codebook_restart import usage
 from diacritic.training.cohort import Cohort, Plan
 from diacritic.training.data import Data
+from diacritic.training.threads import threads_for
 
 Judge = Callable[[Cohort], list[bool]]
 """Which runs are sufficient now; shown while training runs."""
@@ -40,7 +41,7 @@ def train(
     chunk = max(1, plan.steps // 50)
     saved = time.monotonic()
     passed: int | None = None
-    with _bar(plan) as show, _metrics(folder, cohort.step, tensorboard) as log:
+    with _bar(plan) as show, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
         while cohort.step < plan.steps:
             cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
             tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps

@@ -6,7 +6,7 @@ from carrier_twin import closest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diacritic.memory.quantise import look_up, lowest_maximum, nearest, straight_through
+from diacritic.memory.quantise import FEW, look_up, lowest_maximum, lowest_twin, nearest, straight_through
 
 SIZES = {"runs": st.integers(1, 3), "rows": st.integers(1, 9), "K": st.integers(1, 19), "d": st.integers(1, 9)}
 
@@ -27,11 +27,33 @@ def test_codes_are_the_nearest_ones(runs: int, rows: int, K: int, d: int, seed: 
 def test_twin_codes_are_met_under_the_lower_index(
     runs: int, rows: int, K: int, d: int, seed: int, kind: torch.dtype
 ) -> None:
-    """In eighths every sum is exact in any order, so that nothing but the rule decides."""
+    """Also where products of many shapes round differently."""
     made = torch.Generator().manual_seed(seed)
-    codebook = (8 * torch.randn(runs, K, d, generator=made, dtype=kind)).round() / 8
-    points = (8 * torch.randn(runs, rows, d, generator=made, dtype=kind)).round() / 8
+    codebook = torch.randn(runs, K, d, generator=made, dtype=kind)
+    points = torch.randn(runs, rows, d, generator=made, dtype=kind)
     assert nearest(points, torch.cat([codebook, codebook], 1)).max() < K
+
+
+@pytest.mark.parametrize("K", [1, 7, FEW, FEW + 1, 150])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_the_lowest_twin_is_the_first_code_with_the_same_vector(K: int, kind: torch.dtype) -> None:
+    """Few codes are compared pair by pair and many are sorted; −0 is 0, and a vector of NaN has no twin."""
+    made = torch.Generator().manual_seed(K)
+    codebook = torch.randint(-1, 2, (3, K, 4), generator=made).to(kind) / 3
+    codebook *= torch.randint(0, 2, (3, K, 1), generator=made) * 2 - 1
+    codebook[1, K // 2] = torch.nan
+    expected = [[next((j for j in range(k) if torch.equal(run[j], run[k])), k) for k in range(K)] for run in codebook]
+    assert lowest_twin(codebook).tolist() == expected
+
+
+def test_a_twin_that_scores_higher_by_rounding_is_still_met_under_the_lowest_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    product = torch.baddbmm
+    monkeypatch.setattr(torch, "baddbmm", lambda *given: product(*given) + 1e-6 * torch.arange(6))
+    points = torch.randn(1, 20, 3, generator=torch.Generator().manual_seed(1))
+    codebook = torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(2)).repeat(1, 2, 1)
+    assert nearest(points, codebook).max() < 3
 
 
 def test_ties_go_to_the_lowest_index() -> None:

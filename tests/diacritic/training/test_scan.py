@@ -60,6 +60,25 @@ def test_scanned_codes_are_those_of_the_loop(
 
 
 @pytest.mark.parametrize("bound", ["none", "tanh"])
+def test_twins_are_met_under_the_lowest_index(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upper twin scores a little higher, as rounding may have it."""
+    parameters, driven = _case(2, 6, 20, 6, 8, torch.float32)
+    parameters["codebook"] = parameters["codebook"][:, :3].repeat(1, 2, 1)
+    wanted = scan_codes(parameters, driven, bound)
+    assert wanted.max() < 3
+    bmm, baddbmm = torch.bmm, torch.baddbmm
+    tilted = 1e-6 * torch.arange(6)
+    monkeypatch.setattr(torch, "bmm", lambda *given: _tilted(bmm(*given), tilted))
+    if bound == "tanh":
+        monkeypatch.setattr(torch, "baddbmm", lambda *given: _tilted(baddbmm(*given), tilted))
+    assert torch.equal(scan_codes(parameters, driven, bound), wanted)
+
+
+def _tilted(scores: Tensor, by: Tensor) -> Tensor:
+    return scores + by if scores.shape[-1] == len(by) else scores
+
+
+@pytest.mark.parametrize("bound", ["none", "tanh"])
 def test_single_precision_differs_only_where_two_codes_are_nearly_as_near(bound: str) -> None:
     parameters, driven = _case(3, 20, 60, 9, 5, torch.float32)
     found = scan_codes(parameters, driven, bound)

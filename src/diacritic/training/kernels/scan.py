@@ -19,6 +19,7 @@ def _scan(
     entering,
     scoring,
     fixed,
+    twin,
     codes,
     episodes,
     STEPS,
@@ -35,6 +36,7 @@ def _scan(
     entering += run * (K + 1) * WIDTH
     scoring += run * WIDTH * K
     fixed += run * (K + 1) * K
+    twin += run * K
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     inside = row < episodes
     part = tl.arange(0, CHUNK)
@@ -56,19 +58,20 @@ def _scan(
             place = tl.min(tl.where(score == top[:, None], label[None, :], K), 1)
             after = tl.where(top > best, place, after)
             best = tl.maximum(best, top)
-        code = after
+        code = tl.load(twin + after).to(tl.int32)
         tl.store(codes + row, code.to(tl.int64), mask=inside)
         driven += episodes * WIDTH
         codes += episodes
 
 
-def scan_codes_cuda(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tensor) -> Tensor:
-    """C_t = argmax_j relu(driven_t + entering[C_{t−1}])·scoring_j + fixed[C_{t−1}, j]: [S, T, N].
+def scan_codes_cuda(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tensor, twin: Tensor) -> Tensor:
+    """C_t = twin[argmax_j relu(driven_t + entering[C_{t−1}])·scoring_j + fixed[C_{t−1}, j]]: [S, T, N].
 
     driven [S, T, N, H], entering [S, K+1, H], scoring [S, H, K], fixed [S, K+1, K]; C_0 = K, ties to the lowest index.
+    `twin` [S, K] is the lowest code with the same vector, which wins however the products round.
     All in fp32, and in true fp32 for few codes; products of many are three of the tensor cores', with 21 bits or so.
     """
-    return launch(driven, entering, scoring, fixed, rows=16 if scoring.shape[-1] <= PIECE else 32)
+    return launch(driven, entering, scoring, fixed, twin, rows=16 if scoring.shape[-1] <= PIECE else 32)
 
 
 def launch(
@@ -76,6 +79,7 @@ def launch(
     entering: Tensor,
     scoring: Tensor,
     fixed: Tensor,
+    twin: Tensor,
     rows: int = 16,
     chunk: int = 32,
     warps: int = 1,
@@ -99,7 +103,7 @@ def launch(
         "CHUNK": min(chunk, width),
         "PRECISION": "ieee" if K <= FEW else "tf32x3",
     }
-    arguments = [*(table.contiguous() for table in (driven, entering, scoring, fixed)), codes, N]
+    arguments = [*(table.contiguous() for table in (driven, entering, scoring, fixed, twin)), codes, N]
     start(_scan, (-(-N // rows), S), arguments, sizes, warps * compared // 16, stages)
     return codes
 
