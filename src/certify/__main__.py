@@ -1,11 +1,12 @@
 """``python -m certify``: from a model file or a zoo name to the exact memory it needs."""
 
 import argparse
-import contextlib
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+
+from certify.errors import UserError, inert
 
 if TYPE_CHECKING:
     from certify.answer import Answer
@@ -38,39 +39,47 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; 0 done, 2 bad input."""
+    """Run the command line; 0 done, 2 bad input or an output that could not be written."""
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
-    from certify.errors import UserError
-
     try:
-        if options.list:
-            return _list()
-        if options.model is None:
-            parser.error("give a model or a zoo name")
-        outputs = _outputs(options)
-        from certify.progress import working
-
-        with working(f"certifying {options.model}"):
-            model = _load(options.model, rest)
-            from certify.answer import certify
-
-            answer = certify(model, options.objective, seconds=options.seconds)
-        _write(answer, outputs)
+        status = _run(parser, options, rest)
+        print(end="", flush=True)
     except UserError as error:
-        place = options.model if options.model and (Path(options.model).suffix or Path(options.model).exists()) else ""
-        line = str(error).replace("\n", " ")
-        print(f"certify: {place}: {line}" if place else f"certify: {line}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of a pipe left early
+        is_file = options.model and (Path(options.model).suffix or Path(options.model).exists())
+        return _refuse(f"{options.model}: {error}" if is_file else str(error))
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return 0
+        if isinstance(error, BrokenPipeError):  # the reader of a pipe left early
+            return 0
+        return _refuse(f"standard output cannot be written: {error.strerror or error}")
+    return status
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace, rest: list[str]) -> int:
+    if options.list:
+        return _list()
+    if options.model is None:
+        parser.error("give a model or a zoo name")
+    outputs = _outputs(options)
+    from certify.progress import working
+
+    with working(f"certifying {options.model}"):
+        model = _load(options.model, rest)
+        from certify.answer import certify
+
+        answer = certify(model, options.objective, seconds=options.seconds)
+    return _write(answer, outputs)
+
+
+def _refuse(reason: str) -> int:
+    """One line on standard error, whatever the names in it."""
+    print(f"certify: {inert(' '.join(reason.splitlines()))}", file=sys.stderr)
+    return 2
 
 
 def _load(name: str, rest: list[str]) -> "Model":
     from certify.core.model import Model
-    from certify.errors import UserError
 
     if Path(name).suffix in (".json", ".npz", ".kiss2") or Path(name).exists():
         if rest:
@@ -104,8 +113,6 @@ def _list() -> int:
 
 def _outputs(options: argparse.Namespace) -> dict[str, str]:
     """What to write where; refused before any work is done."""
-    from certify.errors import UserError
-
     outputs = {key: getattr(options, key) for key in ("json", "plot", "machine", "certificate", "model_json")}
     wanted = {key: path for key, path in outputs.items() if path}
     for key, endings in (("plot", _PLOTS), ("machine", _MACHINES)):
@@ -119,46 +126,44 @@ def _outputs(options: argparse.Namespace) -> dict[str, str]:
     return wanted
 
 
-def _write(answer: "Answer", outputs: dict[str, str]) -> None:
-    """Make every file beside its place, then move all of them there."""
-    from certify.errors import UserError
+def _write(answer: "Answer", outputs: dict[str, str]) -> int:
+    """Write every output that can be written; what is refused is named last."""
     from certify.show import show
 
-    ready: list[tuple[Path, Path]] = []
-    try:
-        for key, path in outputs.items():
+    written: list[str] = []
+    refused: list[str] = []
+    for key, path in sorted(outputs.items(), key=lambda output: output[1] == "-"):  # standard output last
+        try:
             if path == "-":
-                continue
-            part = Path(path).with_name(f".{os.getpid()}.{Path(path).name}")
-            ready.append((part, Path(path)))
-            _make(answer, key, part)
-        for part, path in ready:
-            part.replace(path)
-    except OSError as error:
-        raise UserError("", f"cannot write {error.filename}: {error.strerror}") from None
-    finally:
-        for part, _ in ready:
-            part.unlink(missing_ok=True)
-    if "-" in outputs.values():
-        sys.stdout.write(next(_text(answer, key) for key, path in outputs.items() if path == "-"))
-    else:
+                print(_text(answer, key), end="")
+            else:
+                _save(answer, key, Path(path))
+                written.append(path)
+        except UserError as error:
+            option = f"--{key.replace('_', '-')}"
+            refused.append(str(error) if error.place == option else f"{option}: {error}")
+    if "-" not in outputs.values():
         show(answer)
-        with contextlib.suppress(ValueError):
-            for _, path in ready:
-                print(f"wrote {path}")
+        for path in written:
+            print(f"wrote {inert(path)}")
+        print(end="", flush=True)
+    return _refuse("; ".join(refused)) if refused else 0
 
 
-def _make(answer: "Answer", key: str, path: Path) -> None:
+def _save(answer: "Answer", key: str, path: Path) -> None:
+    from certify.atomic import path_atomic, write_text
+
     if key == "plot":
         from certify.plot import staircase
 
-        staircase(answer, path)
+        with path_atomic(path) as partial:
+            staircase(answer, partial)
     elif key == "machine":
         from certify.machines.exports import EXPORTS
 
-        path.write_text(EXPORTS[path.suffix](answer.machine), encoding="utf-8")
+        write_text(path, EXPORTS[path.suffix](answer.machine))
     else:
-        path.write_text(_text(answer, key), encoding="utf-8")
+        write_text(path, _text(answer, key))
 
 
 def _text(answer: "Answer", key: str) -> str:

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: one line that names the place and the remedy."""
+"""Errors that a user can act on: one line that names the place and the remedy, safe to print."""
 
 
 class UserError(ValueError):
@@ -12,3 +12,8 @@ class UserError(ValueError):
 
 class OffSupportError(LookupError):
     """A machine was asked to take a transition that the expert never takes."""
+
+
+def inert(text: str) -> str:
+    """Text from a file of somebody else, for a terminal: nothing in it can move a cursor or add a line."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

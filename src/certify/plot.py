@@ -1,20 +1,19 @@
 """The staircase as a picture: what history holds, what must be carried, what the present action needs."""
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 from certify.answer import Answer
-from certify.errors import UserError
+from certify.errors import inert
+from certify.optional import import_optional
 
 
 def staircase(answer: Answer, path: Path) -> None:
     """Write a PNG, SVG or PDF of the rates over time."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("--plot", "needs matplotlib; install the extra 'report'") from None
-    matplotlib.rcParams["svg.hashsalt"] = "certify"  # equal answers give equal files
-    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    rcParams: Any = import_optional("matplotlib", "report").rcParams
+    rcParams["svg.hashsalt"] = "certify"  # equal answers give equal files
+    figure = import_optional("matplotlib.figure", "report").Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
     t = [step.t for step in answer.steps]
     edges = [t[0] - 0.5, *(x + 0.5 for x in t)]
@@ -31,8 +30,11 @@ def staircase(answer: Answer, path: Path) -> None:
     if brackets:
         axes.vlines([s.t for s in brackets], [s.lower for s in brackets], [s.upper for s in brackets], "#d55e00", lw=4)
         axes.plot([], [], color="#d55e00", lw=4, label="bracket")
-    axes.set(xlabel="step", ylabel="bits", title=answer.name or "memory requirement", xlim=(edges[0], edges[-1]))
+    axes.set(xlabel="step", ylabel="bits", xlim=(edges[0], edges[-1]))
+    axes.set_title(inert(answer.name) or "memory requirement", parse_math=False)
     axes.set_ylim(bottom=-0.08)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from certify.errors import inert
+
 T = TypeVar("T")
 
 
@@ -15,8 +17,9 @@ def working(text: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(Text(inert(text))):
         yield
 
 
@@ -25,9 +28,10 @@ def track(items: Sequence[T], text: str) -> Iterable[T]:
     if not _wanted():
         return items
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import track as bar
 
-    return bar(items, text, console=Console(stderr=True), transient=True)
+    return bar(items, escape(inert(text)), console=Console(stderr=True), transient=True)
 
 
 def _wanted() -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from certify.answer import Answer, Step
+from certify.errors import inert
 
 _COLUMNS: list[tuple[str, Callable[[Step], str]]] = [
     ("t", lambda s: str(s.t)),
@@ -26,14 +27,14 @@ def show(answer: Answer, out: Callable[[str], None] = print) -> None:
     heads = [name for name, _ in _COLUMNS] + ["bits: █ required ░ history"]
     if len(rows) > _MOST_ROWS:
         rows = _collapse(rows)
-    title = f"{answer.name or 'model'}: memory required at each step, in bits"
+    title = f"{inert(answer.name) or 'model'}: memory required at each step, in bits"
     if not _rich_table(title, heads, rows):
         widths = [max(len(row[k]) for row in [heads, *rows]) for k in range(len(heads))]
         out(title)
         for row in [heads, *rows]:
             out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     for line in verdict(answer):
-        out(line)
+        out(inert(line))
 
 
 def verdict(answer: Answer) -> list[str]:
@@ -106,7 +107,7 @@ def _rich_table(title: str, heads: list[str], rows: list[list[str]]) -> bool:
         from rich.text import Text
     except ImportError:
         return False
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=Text(title, style="italic"), title_justify="left", box=None, pad_edge=False)
     for head in heads:
         table.add_column(head, justify="left" if head.startswith("bits") else "right", no_wrap=True)
     for row in rows:

@@ -7,6 +7,7 @@ import numpy as np
 
 from certify.core.graph import Graph
 from certify.core.relations import Relation, support_classes
+from certify.errors import inert
 
 Word = tuple[tuple[int, int], ...]  # (action, next observation) pairs
 
@@ -23,13 +24,13 @@ class Witness:
 
 def history_text(graph: Graph, t: int, node: int) -> str:
     """A history in one line: ``cue0 -wait-> hall -wait-> fork``."""
-    words = [_plain(word) for word in graph.history(t, node)]
+    words = [inert(word) for word in graph.history(t, node)]
     return words[0] + "".join(f" -{a}-> {o}" for a, o in zip(words[1::2], words[2::2], strict=True))
 
 
 def word_text(graph: Graph, word: Word) -> str:
     """A continuation in one line."""
-    steps = "".join(f" -{_plain(graph.actions[a])}-> {_plain(graph.observations[o])}" for a, o in word)
+    steps = "".join(f" -{inert(graph.actions[a])}-> {inert(graph.observations[o])}" for a, o in word)
     return steps.strip() or "the present"
 
 
@@ -94,7 +95,3 @@ def transitivity_witness(graph: Graph, relations: list[Relation], t: int) -> Wit
         f"{word_text(graph, word)} the expert does {graph.law_text(law_a)} or {graph.law_text(law_c)}"
     )
     return Witness("transitive", t + 1, (a, b, c), text)
-
-
-def _plain(name: str) -> str:
-    return name if name.isprintable() else ascii(name)[1:-1]

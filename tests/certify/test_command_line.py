@@ -1,5 +1,6 @@
 """`python -m certify`: what it prints, what it writes, and what it leaves behind when it refuses."""
 
+import errno
 import json
 import os
 import re
@@ -220,13 +221,88 @@ def test_a_model_file_takes_no_parameters(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err == (f"certify: {path}: unknown option '--gap2'; a model file takes no parameters\n")
 
 
-def test_an_output_that_fails_takes_the_others_with_it(
+def test_a_refused_output_costs_neither_the_table_nor_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without matplotlib there is no picture, and then no answer either."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    status = call("reveal", *outputs(tmp_path))
-    assert_refused(status, capsys.readouterr(), tmp_path, "--plot: needs matplotlib; install the extra 'report'")
+    monkeypatch.setattr("certify.certificate._MOST_CLASSES", 1)
+    assert call("reveal", *outputs(tmp_path)) == 2
+    out, err = capsys.readouterr()
+    assert "Certified: the least memory of every step is proved." in out
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "m.json", "m.svg"]
+    assert all(f"wrote {tmp_path / name}" in out for name in os.listdir(tmp_path))
+    assert len(err.splitlines()) == 1
+    assert "--plot: needs matplotlib; install the extra 'report'" in err
+    assert "--certificate: step 4: 4 classes of one observation are too many to write" in err
+
+
+def test_a_refused_certificate_on_standard_output_leaves_it_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("certify.certificate._MOST_CLASSES", 1)
+    assert call("reveal", "--certificate", "-", "--json", tmp_path / "a.json") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("option", ["--json", "--machine", "--certificate", "--plot", "--model-json"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_disk_that_refuses_is_one_line_and_leaves_nothing(
+    option: str, number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert call("reveal", option, tmp_path / "out.svg") == 2
+    out, err = capsys.readouterr()
+    assert "Certified" in out
+    assert "wrote" not in out
+    assert err.startswith(f"certify: {option}: {tmp_path / 'out.svg'}: cannot be written: {os.strerror(number)}; ")
+    assert len(err.splitlines()) == 1
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is always full")
+@pytest.mark.parametrize("arguments", [["reveal"], ["reveal", "--json", "-"], ["--list"]])
+def test_standard_output_on_a_full_disk_is_one_line(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "certify", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "certify: standard output cannot be written: No space left on device\n",
+    )
+
+
+HOSTILE = "[bold red]x[/] $\\frac \x1b[2J\x1b]0;title\x07 \u202e\u2028 \x9b31m"
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_names_are_inert(
+    rich: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither escapes of a terminal nor markup of rich nor of matplotlib; every line is printable."""
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    law = {HOSTILE: "1"}
+    steps = [[step("cue"), step(f"{HOSTILE}{k}", law, HOSTILE), step(HOSTILE, law, HOSTILE)] for k in range(2)]
+    steps[1][2] = step(HOSTILE)
+    model = {"horizon": 3, "name": HOSTILE, "episodes": [{"weight": "1/2", "steps": s} for s in steps]}
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    assert call(tmp_path / "model.json", *outputs(folder)) == 0
+    out, err = capsys.readouterr()
+    assert "[bold red]x[/]" in out
+    assert "\\x1b[2J" in out
+    assert all(line.isprintable() for line in out.split("\n"))
+    assert err == ""
+    (tmp_path / "bad.json").write_text(json.dumps(model | {"horizon": 4, HOSTILE: 0}))
+    assert call(tmp_path / "bad.json") == 2
+    assert capsys.readouterr().err.removesuffix("\n").isprintable()
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
