@@ -25,12 +25,12 @@ from diacritic.measure.recorded import Classes, score_codes
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import watch
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import read_ledger
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
 from diacritic.training.demonstrations import held_out_codes, prepare
-from diacritic.training.evaluate import machines
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.scheduler import train_together

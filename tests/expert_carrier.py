@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.episodes import expert_episodes
 from diacritic.tasks.franka.observation import SLICES, WIDTH
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
-from diacritic.training.recorded import Scale
 
 LIT = 3  # the first step with a lit display
 HEIGHT, DISPLAY = SLICES["tool position"].stop - 1, SLICES["display"].start

@@ -9,9 +9,9 @@ import torch
 from diacritic.measure.gates import SUCCESS
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import Row
 from diacritic.training.cohort import Cohort
-from diacritic.training.evaluate import machines
 from reproduction.beyond_paper.barrier_cells import rows_now
 from reproduction.beyond_paper.benchmark_tasks import Place, judge
 

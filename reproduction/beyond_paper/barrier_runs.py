@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 
 from certify import Model
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import Row
 from diacritic.studies.symbolic import start
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Cohort, Run
-from diacritic.training.evaluate import machines
 from diacritic.training.symbolic import from_model
 from reproduction.beyond_paper.barrier_cells import (
     CAROUSEL,

@@ -14,10 +14,10 @@ from diacritic.measure.scores import Requirement, StepScore, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import watch
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import Task, Windows, model_of, windows
 from diacritic.training.cohort import Cohort, Plan
-from diacritic.training.evaluate import machines
 from diacritic.training.runs import code_version
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from certify import Model
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.studies.ledger import Row, merge_ledger
 from diacritic.studies.tasks import task
-from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
+from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.fit_transition import Effort
 from diacritic.training.preset import preset

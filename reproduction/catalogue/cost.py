@@ -42,8 +42,8 @@ def milliseconds(learner_name: str, horizon: int) -> Value:
     import numpy as np
     import torch
 
+    from diacritic.memory.scale import Scale
     from diacritic.rollout.policies import Policies
-    from diacritic.training.recorded import Scale
 
     cohort, before = _cohort(learner_name, horizon), torch.get_num_threads()
     torch.set_num_threads(1)

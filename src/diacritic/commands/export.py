@@ -35,7 +35,7 @@ class Export:
             from certify.check import check
             from diacritic.files.atomic import write_text
             from diacritic.rollout.machine_file import keep
-            from diacritic.training.evaluate import machines
+            from diacritic.rollout.trained_machines import machines
             from diacritic.training.runs import load_run
 
             manifest, _, architecture, weights = load_run(self.run_folder)

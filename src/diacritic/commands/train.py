@@ -52,10 +52,10 @@ class Train:
 
     def run(self) -> int:
         from diacritic.measure.scores import Requirement
+        from diacritic.measure.trace import sufficient
         from diacritic.memory.shape import Architecture
         from diacritic.training.checkpoint import fingerprint
         from diacritic.training.cohort import Plan, Run
-        from diacritic.training.evaluate import sufficient
         from diacritic.training.learner import LEARNERS, learner
         from diacritic.training.preset import preset
         from diacritic.training.runs import save_runs, stacked_runs
@@ -92,7 +92,8 @@ class Train:
         machine = plan.carrier.memory == "code" and plan.carrier.path != "bypass"
         judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
         if chosen.taught:
-            from diacritic.training.certified import certified_labels, train_certified
+            from diacritic.memory.certified_codes import certified_labels
+            from diacritic.training.certified import train_certified
 
             cohort, _ = train_certified(plan, data, certified_labels(model, requirement), device)
         else:
@@ -131,7 +132,7 @@ class Train:
         from diacritic.measure.scores import scores
         from diacritic.rollout.exact import closed_loop, verdict
         from diacritic.rollout.occupancy import watch
-        from diacritic.training.evaluate import machines
+        from diacritic.rollout.trained_machines import machines
 
         facts = []
         for machine in machines(cohort.parameters, cohort.plan.carrier, model):

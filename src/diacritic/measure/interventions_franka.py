@@ -18,6 +18,7 @@ from diacritic.demos.binner import Binner
 from diacritic.measure.gates import task_gate
 from diacritic.measure.interventions import CODE, TOLD, Attribution, Effect, Trial
 from diacritic.memory.layers import Parameters
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import State
 from diacritic.rollout.franka import Loop, Moment
@@ -26,7 +27,6 @@ from diacritic.rollout.policies import Floats, Ints, Policies
 from diacritic.tasks.franka import expert, scene
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.task import Task, draw_latents
-from diacritic.training.recorded import Scale
 
 OWN, SWAP, SHUFFLE, RESET, FREEZE = range(5)
 VARIANTS = 5

@@ -6,48 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from certify import Answer, Model, UserError
+from certify import Model, UserError
 from certify.core.colouring import Budget
 from certify.core.exact import Ints, pair, rank
-from certify.core.floors import floors
 from certify.core.graph import Graph
-from certify.core.relations import Relation, compatibility, settled, strong_classes
+from certify.core.relations import Relation
+from certify.core.requirement import Requirement
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
 from diacritic.rollout.occupancy import Cells, Occupancy
 
 Floats = NDArray[np.float64]
 POSITIVE = 1e-9  # bits; a requirement below is none
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """What the model asks of every memory: ~_t and R_t. Computed once, it serves every machine of the model."""
-
-    model: Model
-    relations: tuple[Relation, ...]
-    bits: tuple[float | None, ...]  # R_t = H(Γ_t|O_t) where ~_t is transitive; None where no minimum is proved
-
-    @staticmethod
-    def of(model: Model, seconds: float = 60.0) -> "Requirement":
-        """By refinement and colouring, without the searches for one machine that `certify` adds."""
-        strong = strong_classes(model.graph)
-        relations = _relations(model.graph, strong)
-        found = floors(model.graph, relations, strong, seconds)
-        return Requirement(model, tuple(relations), tuple(f.upper if f.proved else None for f in found))
-
-    @staticmethod
-    def stated(model: Model, bits: Sequence[float | None]) -> "Requirement":
-        """R_t from elsewhere, a certificate say."""
-        return Requirement(model, tuple(_relations(model.graph, strong_classes(model.graph))), tuple(bits))
-
-    @staticmethod
-    def of_answer(answer: Answer) -> "Requirement":
-        return Requirement(answer.model, tuple(answer.relations), tuple(step.rate for step in answer.steps))
-
-
-def _relations(graph: Graph, strong: list[Ints]) -> list[Relation]:
-    return [settled(relation, classes) for relation, classes in zip(compatibility(graph), strong, strict=True)]
 
 
 @dataclass(frozen=True)

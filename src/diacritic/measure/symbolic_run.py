@@ -23,7 +23,7 @@ from diacritic.memory import gru
 from diacritic.memory.module import Carrier
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.machine import CodeMachine
-from diacritic.training.evaluate import machines
+from diacritic.rollout.trained_machines import machines
 
 Floats = NDArray[np.float64]
 

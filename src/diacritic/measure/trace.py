@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from certify import Model
 from diacritic.files.demos import Demos
-from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace
+from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace, evaluate_symbolic
 from diacritic.measure.flags import class_error
+from diacritic.measure.gates import Symbolic
+from diacritic.measure.scores import Requirement
 from diacritic.rollout.policies import Player
+from diacritic.rollout.trained_machines import machines
 from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.training.cohort import Cohort
-from diacritic.training.evaluate import machines
 from diacritic.training.kl_bound import kl_profile
 
 Ints = NDArray[np.integer[Any]]
@@ -40,6 +42,11 @@ def symbolic_traces(cohort: Cohort, model: Model) -> list[SymbolicTrace]:
         EpisodeTrace(codes[run], right[run], symbols, weight, None if bounds is None else tuple(bounds[run]))
         for run in range(len(codes))
     ]
+
+
+def sufficient(cohort: Cohort, model: Model, requirement: Requirement, gate: Symbolic = "external") -> list[bool]:
+    """Which runs pass the gate now: what `training.train` may be given to judge by."""
+    return [evaluate_symbolic(trace, requirement, gate).sufficient for trace in symbolic_traces(cohort, model)]
 
 
 @dataclass(frozen=True)

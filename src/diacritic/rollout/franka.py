@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
 from diacritic.memory.layers import Parameters
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Floats, Ints, Player, Policies
@@ -20,7 +21,6 @@ from diacritic.tasks.franka.batch import LARGEST_MOVE
 from diacritic.tasks.franka.pixels import Cameras, pixel_channels
 from diacritic.tasks.franka.task import Latents, Task, draw_latents
 from diacritic.tasks.franka.timeline import PHASES
-from diacritic.training.recorded import Scale
 
 EPISODES = 128
 Bools = NDArray[np.bool_]

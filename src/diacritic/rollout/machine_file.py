@@ -14,12 +14,12 @@ import numpy as np
 
 from certify import Model, OffSupportError
 from certify.core.rates import conditional_rate
+from certify.core.requirement import Requirement
 from certify.errors import UserError
 from diacritic.files.atomic import read_json, write_text
-from diacritic.measure.scores import Requirement
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.verify import first_error
-from diacritic.training.certified import certified_labels
 
 FORMAT = "diacritic-machine/1"
 

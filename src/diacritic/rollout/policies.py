@@ -13,9 +13,9 @@ from certify.errors import UserError
 from diacritic.memory import full_history, gru, sole_carrier
 from diacritic.memory.act import act
 from diacritic.memory.layers import Parameters
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import Inputs
-from diacritic.training.recorded import Scale
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]

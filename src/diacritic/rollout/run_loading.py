@@ -10,11 +10,11 @@ import torch
 
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
-from diacritic.training.recorded import Scale
 from diacritic.training.runs import MANIFEST, load_run
 
 BINNER = "binner.json"

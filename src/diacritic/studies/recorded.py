@@ -17,6 +17,7 @@ from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.resolution import GRIDS, resolution_sweep
 from diacritic.measure.windows import Steps, task_windows
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.franka import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
@@ -26,7 +27,6 @@ from diacritic.tasks.franka.pixels import pixel_channels
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.tasks.franka.timeline import PHASES as TIMELINE
-from diacritic.training.recorded import Scale
 from diacritic.training.worker import Result
 
 Ints = NDArray[np.integer[Any]]

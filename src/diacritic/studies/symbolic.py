@@ -18,12 +18,12 @@ import torch
 
 import diacritic
 from diacritic.memory.shape import Architecture
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.cell import Cell
 from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import Row, merge_ledger, named
 from diacritic.studies.tasks import hidden_labels, model_of
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.evaluate import machines
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from certify.progress import working
 from diacritic.files.demos import Demos
+from diacritic.memory.scale import Scale
 from diacritic.training import forecaster
 from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort
@@ -22,7 +23,7 @@ from diacritic.training.learner import Learner
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import TeacherState
-from diacritic.training.recorded import Scale, from_recording
+from diacritic.training.recorded import from_recording
 from diacritic.training.teacher import TEACHER_STEPS, teacher_states
 
 if TYPE_CHECKING:

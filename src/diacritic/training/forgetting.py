@@ -15,10 +15,10 @@ from torch import Tensor
 
 from certify.core.exact import Ints, pair, rank
 from certify.errors import UserError
+from certify.machines.merging import NONE, Coded, Merger, States, coded, minimise, persist
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
 from diacritic.training.fit_transition import Effort, teach
-from diacritic.training.merging import NONE, Coded, Merger, States, coded, minimise, persist
 from diacritic.training.transition_dataset import lesson
 
 Floats = NDArray[np.float64]

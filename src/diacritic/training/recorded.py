@@ -1,7 +1,7 @@
 """Recorded demonstrations as training data: standardised, with the symbols and events that some learners read."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -9,50 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.memory.scale import Scale
 from diacritic.training.data import Data, from_arrays
-
-SMALLEST = 1e-3  # a channel that hardly moves is not blown up
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Means and deviations of the training episodes; a policy in closed loop reads and acts through them."""
-
-    observation_mean: Tensor
-    observation_deviation: Tensor
-    action_mean: Tensor
-    action_deviation: Tensor
-
-    @staticmethod
-    def of(observations: Tensor, actions: Tensor) -> "Scale":
-        def both(values: Tensor) -> tuple[Tensor, Tensor]:
-            flat = values.reshape(-1, values.shape[-1]).double()
-            return flat.mean(0).float(), flat.std(0).clamp(min=SMALLEST).float()
-
-        return Scale(*both(observations), *both(actions))
-
-    def see(self, observations: Tensor) -> Tensor:
-        """Raw observations as a policy reads them."""
-        return (observations - self.observation_mean.to(observations)) / self.observation_deviation.to(observations)
-
-    def shrink(self, actions: Tensor) -> Tensor:
-        """Raw actions as a policy gives them."""
-        return (actions - self.action_mean.to(actions)) / self.action_deviation.to(actions)
-
-    def act(self, actions: Tensor) -> Tensor:
-        """A policy's actions as the robot takes them."""
-        return actions * self.action_deviation.to(actions) + self.action_mean.to(actions)
-
-    def tensors(self) -> dict[str, Tensor]:
-        return {f"scale.{name}": value for name, value in vars(self).items()}
-
-    @staticmethod
-    def from_tensors(tensors: Mapping[str, Tensor]) -> "Scale":
-        names = ("observation_mean", "observation_deviation", "action_mean", "action_deviation")
-        missing = [name for name in names if f"scale.{name}" not in tensors]
-        if missing:
-            raise UserError("weights", f"lack {', '.join(missing)}; they are not those of a recorded task")
-        return Scale(*(tensors[f"scale.{name}"] for name in names))
 
 
 def from_recording(

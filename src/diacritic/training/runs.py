@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 import diacritic
 from certify.errors import UserError
 from diacritic.memory.module import one_run
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.checkpoint import fingerprint, read_tensors, write_tensors
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.data import Data
-from diacritic.training.recorded import Scale
 
 MANIFEST = "run.json"
 

@@ -8,8 +8,9 @@ from certify.check import main as check
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.commands.export import Export, Play
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
-from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
+from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.preset import preset
 from diacritic.training.runs import save_runs

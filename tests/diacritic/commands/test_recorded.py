@@ -19,13 +19,13 @@ from diacritic.commands.train import is_recording
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import load
 from diacritic.measure.plugin import conditional_entropy
+from diacritic.memory.scale import Scale
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.recorded import Scale
 from diacritic.training.runs import load_run
 
 TASK = make_task("two-cues", gap=1, first_gap=1)

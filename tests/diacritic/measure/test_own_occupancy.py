@@ -42,7 +42,7 @@ def test_a_machine_that_acts_as_the_expert_meets_what_the_expert_meets(name: str
     model = build(name)
     answer = certify(model)
     machine = from_certified(answer.machine, model)
-    requirement = Requirement.of_answer(answer)
+    requirement = Requirement.stated(answer.model, [step.rate for step in answer.steps])
     for own, expert in zip(
         own_scores(machine, model, requirement), scores(watch(machine, model), requirement), strict=True
     ):

@@ -152,7 +152,10 @@ def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
 def test_the_certified_machine_is_sufficient_at_its_rate(name: str) -> None:
     model = build(name)
     answer = certify(model)
-    found = scores(watch(from_certified(answer.machine, model), model), Requirement.of_answer(answer))
+    found = scores(
+        watch(from_certified(answer.machine, model), model),
+        Requirement.stated(answer.model, [step.rate for step in answer.steps]),
+    )
     for score, step, rate in zip(found, answer.steps, answer.joint.rates, strict=True):
         assert score.sufficiency in (None, 1)
         assert score.rate == pytest.approx(rate, abs=1e-12)

@@ -17,8 +17,8 @@ from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import watch
+from diacritic.rollout.trained_machines import machines
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.evaluate import machines
 from diacritic.training.learner import learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.preset import preset

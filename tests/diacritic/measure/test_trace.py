@@ -1,5 +1,7 @@
 """Teacher-forced traces: machines where a code is all that is remembered, episodes otherwise."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from carrier_twin import TINY
@@ -11,7 +13,8 @@ from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.measure.evaluate import EpisodeTrace, evaluate_symbolic
 from diacritic.measure.scores import Requirement
-from diacritic.measure.trace import symbolic_traces, teacher_forced
+from diacritic.measure.trace import sufficient, symbolic_traces, teacher_forced
+from diacritic.memory.shape import Architecture
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.run_loading import groups
 from diacritic.training.cohort import Cohort, Plan, Run
@@ -45,3 +48,33 @@ def test_a_fresh_recording_is_read_with_the_symbols_of_the_first(tmp_path) -> No
     assert np.array_equal(own.codes, again.codes)
     errors = own.decision_errors(group.task)
     assert {name: error.tolist() for name, error in errors.items()} == {name: [0.0] for name in group.task.decisions}
+
+
+CHAIN = build("memory-chain", bits=1, delay=2)
+EIGHT = Architecture(codes=8, code_size=6, width=16)
+
+
+@cache
+def _learned(name: str, steps: int) -> Cohort:
+    # A small carrier learns a small task fastest with large steps.
+    plan = Plan(learner(name), preset("carousel"), tuple(Run(seed, rate=3e-3) for seed in (1, 3, 4)), steps, EIGHT)
+    cohort = Cohort(plan, from_model(CHAIN))
+    cohort.advance(steps)
+    return cohort
+
+
+def test_what_has_learned_passes_and_what_has_not_does_not() -> None:
+    model = CHAIN
+    requirement = Requirement.of(model)
+    for gate in ("full", "external"):
+        assert sufficient(_learned("plain", 200), model, requirement, gate) == [True, True, True]
+        assert sufficient(_learned("plain", 0), model, requirement, gate) == [False, False, False]
+        assert sufficient(_learned("non-persistent", 200), model, requirement, gate) == [False, False, False]
+
+
+def test_a_run_without_numbers_is_a_machine_that_fails() -> None:
+    runs = (Run(1), Run(2, code_scale=float("nan")))
+    plan = Plan(learner("plain"), preset("carousel"), runs, 10, EIGHT)
+    cohort = Cohort(plan, from_model(CHAIN))
+    cohort.advance(2)
+    assert sufficient(cohort, CHAIN, Requirement.of(CHAIN), "full")[1] is False

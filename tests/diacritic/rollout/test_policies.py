@@ -8,12 +8,13 @@ import torch
 from carrier_twin import lively
 
 from certify.errors import UserError
+from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.recorded import Scale, from_recording
+from diacritic.training.recorded import from_recording
 
 T, N, RUNS, SYMBOLS = 7, 5, 2, 4
 DRAW = np.random.default_rng(2)

@@ -2,18 +2,18 @@
 
 import pytest
 import torch
-from certify_twin import loose_models
 
-from certify import Model, certify
-from certify.core.rates import conditional_rate
+from certify.core.requirement import Requirement
 from certify.errors import UserError
 from certify.zoo import build
-from diacritic.measure.scores import Requirement, scores
+from diacritic.measure.scores import scores
+from diacritic.measure.trace import sufficient
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.occupancy import watch
-from diacritic.training.certified import CERTIFIED, certified_labels, train_certified
+from diacritic.rollout.trained_machines import machines
+from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Plan, Run
-from diacritic.training.evaluate import machines, sufficient
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
 
@@ -44,19 +44,6 @@ def test_drawn_demonstrations_of_a_merged_model_will_do() -> None:
     cohort, taught = train_certified(plan(), from_model(model, 40), certified_labels(model))
     assert taught.landed.tolist() == pytest.approx([1, 1])
     assert cohort.step == cohort.plan.steps
-
-
-def test_without_transitivity_the_labels_say_whether_they_are_minimal() -> None:
-    said = []
-    for document, _ in loose_models(5, 6):
-        model = Model.from_episodes(document)
-        labels = certified_labels(model)
-        said.append(labels.minimal)
-        assert labels.minimal == (certify(model).simultaneous is True)
-        rates = [conditional_rate(level, code) for level, code in zip(labels.graph.levels, labels.nodes, strict=True)]
-        if labels.minimal:
-            assert rates == pytest.approx(Requirement.of(model).bits)
-    assert any(said)
 
 
 def test_too_few_codes_and_foreign_episodes_are_one_line() -> None:

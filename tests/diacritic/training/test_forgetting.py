@@ -7,16 +7,18 @@ import pytest
 import torch
 
 from certify import Model
+from certify.core.requirement import Requirement
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.scores import Requirement, scores
+from diacritic.measure.scores import scores
+from diacritic.measure.trace import sufficient
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.occupancy import watch
+from diacritic.rollout.trained_machines import machines
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.evaluate import machines, sufficient
 from diacritic.training.fit_transition import Effort, teach
 from diacritic.training.forgetting import LANDED, Watched, forget, learned_states, merge_codes, watch_cohort
 from diacritic.training.learner import learner

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from certify.errors import UserError
-from diacritic.training.recorded import Scale, from_recording
+from diacritic.training.recorded import from_recording
 
 MADE = np.random.default_rng(0)
 SEEN = MADE.normal(3, 2, (5, 7, 4)).astype(np.float32)
@@ -19,8 +19,6 @@ def test_everything_is_standardised_and_can_be_undone():
     assert (data.target.std((0, 1)) - 1).abs().max() < 1e-3
     assert torch.isfinite(data.observation).all()
     assert torch.allclose(scale.act(data.target), torch.from_numpy(ACTED), atol=1e-5)
-    again = Scale.from_tensors(scale.tensors())
-    assert torch.equal(again.see(torch.from_numpy(SEEN)), scale.see(torch.from_numpy(SEEN)))
 
 
 def test_the_previous_action_is_that_of_the_step_before():
@@ -47,5 +45,3 @@ def test_what_is_not_finite_and_what_does_not_fit_is_refused():
         from_recording(broken, ACTED)
     with pytest.raises(UserError, match="steps"):
         from_recording(SEEN, ACTED[:4])
-    with pytest.raises(UserError, match=r"scale|lack"):
-        Scale.from_tensors({})

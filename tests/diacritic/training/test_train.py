@@ -177,7 +177,7 @@ import sys
 
 for name in sys.argv[1].split():
     sys.modules[name] = None  # as if it were not installed
-import diacritic.training.checkpoint, diacritic.training.cohort, diacritic.training.evaluate
+import diacritic.training.checkpoint, diacritic.training.cohort, diacritic.rollout.trained_machines
 from certify.zoo import build
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run

@@ -10,9 +10,9 @@ import torch
 
 from certify import certify
 from diacritic.rollout.machine import CodeMachine, from_certified
+from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import read_ledger
 from diacritic.training.cohort import Cohort, Run
-from diacritic.training.evaluate import machines
 from diacritic.training.preset import Preset
 from diacritic.training.symbolic import from_model
 from reproduction.beyond_paper import barrier, barrier_runs

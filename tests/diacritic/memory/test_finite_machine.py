@@ -10,12 +10,12 @@ from torch import Tensor
 
 from certify.errors import UserError
 from diacritic.memory import sole_carrier
+from diacritic.memory.finite_machine import code_tables
 from diacritic.memory.module import Carrier, one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.readout import Controlled
-from diacritic.training.policy import code_tables
 
 SHAPE = Shape(observation=4, action=3, symbolic=True, symbols=4, classes=3)
 SEEN, DID = torch.eye(4), torch.cat([torch.eye(3), torch.zeros(1, 3)])

@@ -1,4 +1,4 @@
-"""Trained carriers as machines, against the module walked through every history; and who passes the gate."""
+"""Trained carriers as machines, against the module walked through every history."""
 
 from functools import cache
 
@@ -7,13 +7,10 @@ import pytest
 
 from certify import Model
 from certify.zoo import build
-from diacritic.measure.scores import Requirement, scores
 from diacritic.memory.module import Carrier, one_run
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.exact import closed_loop, verdict
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.trained_machines import machines
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.evaluate import machines, sufficient
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
@@ -59,32 +56,3 @@ def test_a_machine_is_its_carrier_on_every_history(name: str) -> None:
                 assert np.array_equal(code, codes[run, t].numpy())
             met |= set(code.tolist())
     assert len(met) > 1
-
-
-def test_what_has_learned_passes_and_what_has_not_does_not() -> None:
-    model = _chain()
-    requirement = Requirement.of(model)
-    for gate in ("full", "external"):
-        assert sufficient(_trained("plain", 200), model, requirement, gate) == [True, True, True]
-        assert sufficient(_trained("plain", 0), model, requirement, gate) == [False, False, False]
-        assert sufficient(_trained("non-persistent", 200), model, requirement, gate) == [False, False, False]
-
-
-def test_a_verdict_is_that_of_the_greedy_machine() -> None:
-    cohort, model = _trained("plain", 20), _chain()
-    requirement = Requirement.of(model)
-    wanted = []
-    for machine in machines(cohort.parameters, cohort.plan.carrier, model):
-        greedy = machine.greedy()
-        wanted.append(
-            verdict("external", scores(watch(greedy, model), requirement), closed_loop(greedy, model)).sufficient
-        )
-    assert sufficient(cohort, model, requirement, "external") == wanted
-
-
-def test_a_run_without_numbers_is_a_machine_that_fails() -> None:
-    runs = (Run(1), Run(2, code_scale=float("nan")))
-    plan = Plan(learner("plain"), preset("carousel"), runs, 10, SMALL)
-    cohort = Cohort(plan, from_model(_chain()))
-    cohort.advance(2)
-    assert sufficient(cohort, _chain(), Requirement.of(_chain()), "full")[1] is False

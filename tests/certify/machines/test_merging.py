@@ -11,9 +11,9 @@ from certify import Model
 from certify.core.assignments import verify
 from certify.core.codes import verify_codes
 from certify.core.rates import conditional_rate
+from certify.core.requirement import Requirement
+from certify.machines.merging import NONE, Merger, States, coded, minimise, persist
 from certify.zoo import build
-from diacritic.measure.scores import Requirement
-from diacritic.training.merging import NONE, Merger, States, coded, minimise, persist
 
 
 def histories(model: Model) -> States:
