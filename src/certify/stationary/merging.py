@@ -1,0 +1,199 @@
+"""Closed partitions of strong classes, found by merging: few codes, or few bits."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certify.core.assignments import bits
+from certify.core.colouring import fewest_colours, heaviest_compatible_set
+from certify.core.exact import Ints
+from certify.core.floors import bitmasks
+from certify.core.partition import insert
+from certify.stationary.observer import Observer
+from certify.stationary.relation import Matrix
+
+_EXACT_COLOURING = 300
+_BRANCHINGS = 2_000
+_MOST_CLAUSES = 600_000
+
+
+class Merger:
+    """Join nodes; every join implies those of their successors, and all are undone if a conflict follows."""
+
+    def __init__(self, observer: Observer, enemies: Sequence[int]) -> None:
+        self.home = list(range(observer.size))
+        self.members = [1 << s for s in self.home]
+        self.enemies = list(enemies)
+        self.moves = [dict(moves) for moves in observer.moves]
+
+    def find(self, node: int) -> int:
+        while self.home[node] != node:
+            node = self.home[node]
+        return node
+
+    def merge(self, first: int, second: int) -> bool:
+        """Join two nodes and whatever follows from it; False, and nothing is changed, where that ends in a conflict."""
+        done: list[tuple[int, int, int, int, list[int]]] = []
+        stack = [(first, second)]
+        while stack:
+            a, b = sorted(map(self.find, stack.pop()), key=lambda s: -len(self.moves[s]))
+            if a == b:
+                continue
+            if self.enemies[a] & self.members[b]:
+                for kept, gone, members, enemies, labels in reversed(done):
+                    self.home[gone], self.members[kept], self.enemies[kept] = gone, members, enemies
+                    for label in labels:
+                        del self.moves[kept][label]
+                return False
+            fresh = [label for label in self.moves[b] if label not in self.moves[a]]
+            stack += [(self.moves[a][u], target) for u, target in self.moves[b].items() if u in self.moves[a]]
+            self.moves[a] |= {label: self.moves[b][label] for label in fresh}
+            done.append((a, b, self.members[a], self.enemies[a], fresh))
+            self.home[b] = a
+            self.members[a] |= self.members[b]
+            self.enemies[a] |= self.enemies[b]
+        return True
+
+    def labels(self) -> Ints:
+        """The number of each node's part."""
+        numbers: dict[int, int] = {}
+        return np.array([numbers.setdefault(self.find(s), len(numbers)) for s in range(len(self.home))])
+
+
+def merged(observer: Observer, enemies: Sequence[int], pairs: Iterable[tuple[int, int]]) -> Ints:
+    """A closed partition: each pair in turn is joined unless a conflict follows."""
+    merger = Merger(observer, enemies)
+    for first, second in pairs:
+        merger.merge(first, second)
+    return merger.labels()
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The fewest codes of a machine that is right for ever lie in [low, high]; `labels` is a machine with `high`."""
+
+    low: int
+    high: int
+    clique: list[int]  # strong classes of which no two can share a code
+    labels: Ints | None  # of each strong class; None where one class may carry several codes
+    tables: dict[tuple[int, int], int] | None = None  # (code, label) → code, where `labels` is None
+    first: dict[int, int] | None = None  # O_1 → code, likewise
+
+    @property
+    def count(self) -> int | None:
+        return self.low if self.low == self.high else None
+
+    @property
+    def proved(self) -> bool:
+        """Whether as many classes as codes are pairwise in conflict; otherwise a solver said that fewer do not do."""
+        return self.count == len(self.clique)
+
+
+def fewest_codes(observer: Observer, conflicts: Matrix, seconds: float) -> Codes:
+    """Conflicting classes from below, merged classes from above, and a solver between them where it is installed."""
+    enemies = bitmasks(conflicts)
+    clique, least = _clique(enemies)
+    best: Ints | None = None
+    nodes = range(observer.size)
+    for order in (nodes, sorted(nodes, key=lambda s: -enemies[s].bit_count()), nodes[::-1]):
+        labels = _few_codes(observer, enemies, order)
+        if best is None or labels.max() < best.max():
+            best = labels
+    assert best is not None, "an observer has at least one node"
+    low, high = max(1, least), int(best.max()) + 1
+    deadline = time.monotonic() + seconds
+    while low < high and (left := deadline - time.monotonic()) > 0:
+        solved = _solve(observer, conflicts, clique, low, left)
+        if solved is None:
+            break
+        first, tables = solved
+        if tables:
+            return Codes(low, low, clique, None, tables, first)
+        low += 1
+    return Codes(low, high, clique, best)
+
+
+def _few_codes(observer: Observer, enemies: Sequence[int], order: Sequence[int]) -> Ints:
+    """Node by node: the first code that takes it with all that follows, or a new one."""
+    merger = Merger(observer, enemies)
+    chosen: list[int] = []
+    for s in order:
+        root = merger.find(s)
+        if all(merger.find(c) != root for c in chosen) and not any(merger.merge(c, s) for c in chosen):
+            chosen.append(s)
+    code = {merger.find(s): k for k, s in enumerate(chosen)}
+    return np.array([code[merger.find(s)] for s in range(observer.size)])
+
+
+def _clique(enemies: Sequence[int]) -> tuple[list[int], int]:
+    """A large set of pairwise conflicting nodes, and a number of codes that is surely needed."""
+    twins: dict[int, int] = {}
+    for v, mask in enumerate(enemies):
+        twins.setdefault(mask, v)
+    nodes = list(twins.values())
+    small = [sum(1 << k for k, v in enumerate(nodes) if enemies[u] >> v & 1) for u in nodes]
+    order = sorted(range(len(nodes)), key=lambda v: -small[v].bit_count())
+    clique = max((_greedy(small, v) for v in order[:12]), key=len)
+    least = len(clique)
+    colours = len(insert((), order, [1] * len(nodes), small))
+    if least < colours and len(nodes) <= _EXACT_COLOURING:
+        everything = (1 << len(nodes)) - 1
+        others = [everything ^ mask ^ 1 << v for v, mask in enumerate(small)]
+        largest = heaviest_compatible_set([1] * len(nodes), others, _BRANCHINGS)
+        clique = bits(largest[1]) if largest else clique
+        exact = fewest_colours(small, _BRANCHINGS)
+        least = len(exact) if exact else len(clique)
+    return [nodes[v] for v in clique], max(least, len(clique))
+
+
+def _greedy(conflicts: Sequence[int], start: int) -> list[int]:
+    clique, open_set = [start], conflicts[start]
+    while open_set:
+        v = max(bits(open_set), key=lambda w: (open_set & conflicts[w]).bit_count())
+        clique.append(v)
+        open_set &= conflicts[v]
+    return clique
+
+
+Solution = tuple[dict[int, int], dict[tuple[int, int], int]]
+
+
+def _solve(observer: Observer, conflicts: Matrix, clique: list[int], count: int, seconds: float) -> Solution | None:
+    """First codes and moves of a machine with `count` codes; no moves if none exists; None if undecided.
+
+    A strong class may carry several codes, by the way it was reached: the search is over closed covers.
+    """
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        return None
+    codes, arrows = range(count), list(zip(observer.source, observer.label, observer.target, strict=True))
+    if len(arrows) * count**2 + int(conflicts.sum()) * count > _MOST_CLAUSES:
+        return None
+    model = cp_model.CpModel()
+    has = [[model.new_bool_var("") for _ in codes] for _ in range(observer.size)]
+    table = {(c, int(u)): [model.new_bool_var("") for _ in codes] for c in codes for u in np.unique(observer.label)}
+    for row in table.values():
+        model.add_exactly_one(row)
+    for source, label, target in arrows:
+        for c in codes:
+            for d in codes:
+                model.add_bool_or(~has[source][c], ~table[c, int(label)][d], has[target][d])
+    for row in has:
+        model.add_bool_or(row)
+    for s, t in np.argwhere(np.triu(conflicts)).tolist():
+        for c in codes:
+            model.add_bool_or(~has[s][c], ~has[t][c])
+    for c, s in enumerate(clique):  # the members share no code, so these are without loss
+        model.add_bool_or(has[s][c])
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = max(seconds, 0.05)
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return ({}, {}) if status == cp_model.INFEASIBLE else None
+    moves = {key: [solver.boolean_value(x) for x in row].index(True) for key, row in table.items()}
+    first = {o: [solver.boolean_value(x) for x in has[s]].index(True) for o, s in observer.first.items()}
+    return first, moves

@@ -1,0 +1,173 @@
+"""Worlds and experts: a finite POMDP with exact probabilities, and the finite policies that can act in it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from certify.core.reading import parse_document
+from certify.errors import UserError
+from certify.stationary.process import LawLike, Process, distribution, fields, listed, text
+
+START = "start"  # O_1 of a world that shows nothing before the first action
+CONTROLLER_FORMAT = "certify-controller/1"
+Node = Hashable
+Row = Mapping[int, Fraction]
+
+
+class Problem(Protocol):
+    """What a `.pomdp` file states, as `certify.sources.pomdp` reads it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def states(self) -> tuple[str, ...]: ...
+    @property
+    def actions(self) -> tuple[str, ...]: ...
+    @property
+    def observations(self) -> tuple[str, ...]: ...
+    @property
+    def start(self) -> Row: ...
+    @property
+    def transitions(self) -> tuple[tuple[Row, ...], ...]: ...
+    @property
+    def emissions(self) -> tuple[tuple[Row, ...], ...]: ...
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A finite-state policy: its first node, the law of each node, and the next node by action and observation.
+
+    `first` is one node, or one for each first observation. A move may be a distribution of nodes; the node is then
+    hidden from the history. `moves` is keyed by (node, action, observation), or by (node, observation).
+    """
+
+    first: Node | Mapping[str, Node]
+    law: Mapping[Any, LawLike]
+    moves: Mapping[Any, Any]
+
+    @staticmethod
+    def table(laws: Mapping[str, LawLike]) -> Controller:
+        """A reactive policy: the law of each last observation."""
+        return Controller({o: o for o in laws}, laws, {(before, after): after for before in laws for after in laws})
+
+    @staticmethod
+    def from_json(source: str | bytes) -> Controller:
+        """From the text of a `certify-controller/1` document; nodes are text."""
+        given = fields(parse_document(source), "", {"format", "first", "law", "moves"}, {"name", "notes"})
+        if given["format"] != CONTROLLER_FORMAT:
+            raise UserError("format", f"expected {CONTROLLER_FORMAT!r}")
+        first = given["first"]
+        first = (
+            {o: text(n, f"first.{o}") for o, n in first.items()} if isinstance(first, dict) else text(first, "first")
+        )
+        laws = {node: dict(fields(law, f"law.{node}")) for node, law in fields(given["law"], "law").items()}
+        moves: dict[tuple[str, ...], Any] = {}
+        for k, entry in enumerate(listed(given["moves"], "moves")):
+            place, parts = f"moves[{k}]", listed(entry, f"moves[{k}]")
+            if len(parts) not in (3, 4):
+                raise UserError(
+                    place, "expected [node, action, observation, next node] or [node, observation, next node]"
+                )
+            *key, target = parts
+            name = tuple(text(part, place) for part in key)
+            if name in moves:
+                raise UserError(place, "the same move is given twice")
+            moves[name] = dict(target) if isinstance(target, dict) else text(target, place)
+        return Controller(first, laws, moves)
+
+    def begin(self, observation: str) -> Node:
+        if not isinstance(self.first, Mapping):
+            return self.first
+        if observation not in self.first:
+            raise UserError("controller.first", f"no node for the first observation {observation!r}")
+        return self.first[observation]
+
+    def act(self, node: Node) -> LawLike:
+        if node not in self.law:
+            raise UserError("controller.law", f"no law for the node {node!r}")
+        return self.law[node]
+
+    def advance(self, node: Node, action: str, observation: str) -> dict[Node, Fraction]:
+        for key in ((node, action, observation), (node, observation)):
+            if key in self.moves:
+                return distribution(self.moves[key], f"controller.moves[{key!r}]")
+        raise UserError("controller.moves", f"no move from {node!r} after {action!r} and {observation!r}")
+
+
+@dataclass(frozen=True)
+class Privileged:
+    """An expert that sees the hidden state: its law by the name of the state."""
+
+    law: Mapping[str, LawLike]
+
+    def act(self, state: str) -> LawLike:
+        if state not in self.law:
+            raise UserError("privileged.law", f"no law for the state {state!r}")
+        return self.law[state]
+
+
+Expert = Controller | Privileged
+
+
+@dataclass(frozen=True)
+class World:
+    """A POMDP without a horizon: P(s′ | s, a), P(o′ | a, s′), who starts, and what is shown before the first action.
+
+    An empty row of transitions ends the episode. Without `first`, O_1 is the constant `start`.
+    """
+
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    observations: tuple[str, ...]
+    start: Row
+    transitions: Sequence[Sequence[Row]]  # [a][s]
+    emissions: Sequence[Sequence[Row]]  # [a][s′]
+    first: Sequence[Row] | None = None  # [s]
+    name: str = ""
+
+    @staticmethod
+    def from_problem(problem: Problem) -> World:
+        """The world of a `.pomdp` file; rewards and discount are left behind."""
+        return World(
+            problem.states,
+            problem.actions,
+            problem.observations,
+            problem.start,
+            problem.transitions,
+            problem.emissions,
+            name=problem.name,
+        )
+
+    def process(self, expert: Expert) -> Process:
+        """The expert acting in this world for ever."""
+        places = {action: k for k, action in enumerate(self.actions)}
+        privileged = isinstance(expert, Privileged)
+        start: dict[tuple[int, str, Node], Fraction] = {}
+        for state, p in self.start.items():
+            for shown, q in self.first[state].items() if self.first else [(-1, Fraction(1))]:
+                name = START if shown < 0 else self.observations[shown]
+                start[state, name, 0 if privileged else expert.begin(name)] = p * q
+
+        def act(hidden: tuple[int, str, Node]) -> LawLike:
+            law = expert.act(self.states[hidden[0]]) if isinstance(expert, Privileged) else expert.act(hidden[2])
+            for action in distribution(law, "expert"):
+                if action not in places:
+                    raise UserError("expert", f"takes {action!r}, which is not one of {', '.join(self.actions)}")
+            return law
+
+        def move(hidden: tuple[int, str, Node], action: str) -> dict[tuple[int, str, Node], Fraction] | None:
+            state, _, node = hidden
+            reached: dict[tuple[int, str, Node], Fraction] = {}
+            for target, p in self.transitions[places[action]][state].items():
+                for shown, q in self.emissions[places[action]][target].items():
+                    name = self.observations[shown]
+                    nodes = {0: Fraction(1)} if isinstance(expert, Privileged) else expert.advance(node, action, name)
+                    for following, r in nodes.items():
+                        key = (target, name, following)
+                        reached[key] = reached.get(key, Fraction(0)) + p * q * r
+            return reached or None
+
+        return Process.from_generative(start, lambda hidden: hidden[1], act, move, self.name)
