@@ -9,20 +9,21 @@ observation leaks the slot by 8 mm.
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-import diacritic
 from certify.progress import working
 from diacritic.demos.binner import Binner
 from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import Cell, leak_table
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
+from diacritic.files.run import CodedEpisodes, RunManifest
+from diacritic.files.versions import versions
 from diacritic.measure.gates import task_gate
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.verdict import Control, Verdict
@@ -34,11 +35,11 @@ from diacritic.studies.ledger import Row, merge_ledger
 from diacritic.tasks.franka.observation import SLICES
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
+from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.runs import code_version
 
 STUDY, PRESET, BETA = "attribution", "carousel", 1e-3
 RATE = 3e-3  # large, for few updates
@@ -112,20 +113,27 @@ def train(recording: Recording, name: str, seeds: int, updates: int) -> Group:
     prepared = prepare(learned, held_out, task)
     runs = tuple(Run(seed, BETA, RATE) for seed in range(seeds))
     plan = Plan(learner(name), preset(PRESET), runs, updates, Architecture(width=WIDTH))
-    version, cohort, begun = code_version(), Cohort(plan, prepared.data), time.perf_counter()
+    cohort, begun = Cohort(plan, prepared.data), time.perf_counter()
     with working(f"training {seeds} runs, {name}"):
         cohort.advance(updates)
-    known = {
-        "learner": name,
-        "steps": updates,
-        "N": LEARNED,
-        "demos_sha256": recording.demos.digest,
-        "code_version": version,
-        "seconds": round((time.perf_counter() - begun) / seeds, 3),
-    }
+    known = RunManifest(
+        "recorded",
+        task.name,
+        name,
+        PRESET,
+        updates,
+        fingerprint(plan, cohort.given),
+        {},
+        asdict(plan.carrier),
+        asdict(cohort.given.shape),
+        CodedEpisodes("training", ((0, LEARNED),)),
+        N=LEARNED,
+        demos_sha256=recording.demos.digest,
+        seconds=round((time.perf_counter() - begun) / seeds, 3),
+    )
     stored = []
     for k, one in enumerate(runs):
-        manifest = {**known, "run": {"seed": one.seed}, "diverged": bool(cohort.optimiser.diverged[k])}
+        manifest = replace(known, run=asdict(one), diverged=bool(cohort.optimiser.diverged[k]))
         weights = one_run(cohort.parameters, k)
         stored.append(StoredRun(Path(f"{name}-{one.seed}"), manifest, task, plan.carrier, weights, prepared.scale))
     return Group(tuple(stored), recording.binner)
@@ -136,22 +144,21 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
     manifest, controls = run.manifest, {control.name: control for control in verdict.controls}
     windows = {name: list(steps) for name, steps in verdict.profile.windows.items()}
     rate, required = (np.array(values, float) for values in (verdict.profile.rate, verdict.profile.required))
-    packages = {"torch": torch.__version__.split("+")[0], "numpy": np.__version__}
     least = controls["gate"].data
     return {
         "study": STUDY,
         "cell": cell,
         "task": recording.title,
-        "learner": manifest["learner"],
+        "learner": manifest.learner,
         "preset": PRESET,
         "seed": verdict.subject.seed,
-        "steps": manifest["steps"],
+        "steps": manifest.steps,
         "K": run.architecture.codes,
         "beta": BETA,
-        "N": manifest["N"],
+        "N": manifest.N,
         "gate": task_gate(run.task).name if run.architecture.sole_carrier else "behavioural",
         "sufficient": verdict.sufficient.answer == "yes",
-        "diverged": manifest["diverged"],
+        "diverged": manifest.diverged,
         "scores": {name: {"S_Gamma": least[name], "S_G": None} for name in windows},
         "decision_scores": {name: score for name, score in least.items() if name not in windows},
         "rate": {name: rate[steps].mean() for name, steps in windows.items()},
@@ -165,10 +172,10 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
         "controls": {control.name: control.passed for control in verdict.controls if control.part == "attribution"},
         "apart_cm": _apart(controls),
         "leaks": _told(recording.leaks),
-        "seconds": manifest["seconds"],
+        "seconds": manifest.seconds,
         "device": "cpu",
-        "versions": {**packages, "diacritic": diacritic.__version__},
-        "code_version": manifest["code_version"],
+        "versions": versions(torch=torch.__version__, numpy=np.__version__),
+        "code_version": manifest.code_version,
         "demos_sha256": recording.demos.digest,
     }
 

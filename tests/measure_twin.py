@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
+from diacritic.files.run import CodedEpisodes, RunManifest
 from diacritic.measure.interventions import Episodes, MachinePolicy
 
 DECISION = 3
@@ -162,17 +163,22 @@ def store_run(
     np.savez(folder / "codes.npz", codes=np.zeros((1, 1), np.uint16))
     Binner.fit(demos.convention, demos.observations, demos.latents).save(folder / "binner.json")
     names = ("weights.safetensors", "codes.npz", "binner.json")
-    manifest = {
-        "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
-        "architecture": asdict(architecture),
-        "shape": {"observation": 27, "action": 4},
-        "learner": "by hand",
-        "run": {"seed": int(swapped)},
-        "task": task.name,
-        "parameters": task.parameters,
-        "task_version": task.version,
-        "N": learned,
-        "demos_sha256": demos.digest,
-    }
-    (folder / "run.json").write_text(json.dumps(manifest | dict(changes or {})))
+    manifest = RunManifest(
+        "recorded",
+        task.name,
+        learner="by hand",
+        preset="none",
+        steps=0,
+        plan="0",
+        run={"seed": int(swapped)},
+        architecture=asdict(architecture),
+        shape={"observation": 27, "action": 4},
+        episodes=CodedEpisodes("training", ((0, 1),)),
+        parameters=task.parameters,
+        task_version=task.version,
+        N=learned,
+        demos_sha256=demos.digest,
+        sha256={name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
+    )
+    (folder / "run.json").write_text(json.dumps(manifest.to_dict() | dict(changes or {})))
     return folder

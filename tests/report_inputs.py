@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from certify.zoo import build
+from diacritic.files.run import CodedEpisodes, RunManifest
 from diacritic.studies.ledger import write_ledger
 
 HOSTILE = "<script>alert(1)</script>"
@@ -32,31 +33,33 @@ def make_run(
     task: str = "gap",
     learner: str = "plain",
     weights: Path | None = None,
+    codes: np.ndarray | None = None,
     **more: Any,
 ) -> Path:
     """A finished run of the gap toy with its manifest, `more` in it; its weights are a link to a file, or a word."""
+    codes = (gap_codes() if sufficient else np.zeros_like(gap_codes())) if codes is None else codes
     path = folder / f"{seed:04d}{hashlib.sha256(f'{task}{learner}'.encode()).hexdigest()[:12]}"
     path.mkdir(parents=True)
     if weights is None:
         (path / "weights.safetensors").write_bytes(b"weights")
     else:
         (path / "weights.safetensors").hardlink_to(weights)
-    np.savez_compressed(path / "codes.npz", codes=gap_codes() if sufficient else np.zeros_like(gap_codes()))
-    need = [0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+    np.savez_compressed(path / "codes.npz", codes=codes)
     parts = ("weights.safetensors", "codes.npz")
-    manifest = {
-        "learner": learner,
-        "preset": "carousel",
-        "run": {"seed": seed, "beta": 0.001},
-        "sha256": {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in parts},
+    known: dict[str, Any] = {
+        "kind": "recorded" if "task_version" in more else "symbolic",
         "task": task,
+        "learner": learner,
+        "run": {"seed": seed, "beta": 0.001},
+        "episodes": CodedEpisodes("all", ((0, gap_codes().shape[1]),)),
         "sufficient": sufficient,
         "success": 1.0 if sufficient else 0.25,
         "rate": RATES[sufficient],
-        "requirement": need,
-        **more,
+        "requirement": [0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0],
+        "sha256": {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in parts},
     }
-    (path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    manifest = RunManifest(preset="carousel", steps=10, plan="0", architecture={}, shape={}, **(known | more))
+    (path / "run.json").write_text(json.dumps(manifest.to_dict()), encoding="utf-8")
     return path
 
 

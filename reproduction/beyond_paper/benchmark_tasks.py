@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-import diacritic
 from certify import Model
+from diacritic.files.versions import code_version, versions
 from diacritic.measure.gates import Symbolic, judge_scores
 from diacritic.measure.scores import Requirement, StepScore, scores
 from diacritic.rollout.exact import closed_loop
@@ -18,7 +18,6 @@ from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import Task, Windows, model_of, windows
 from diacritic.training.cohort import Cohort, Plan
-from diacritic.training.runs import code_version
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def facts(study: str, place: Place, plan: Plan, cohort: Cohort, seconds: float) 
         "gate": place.gate,
         "seconds": round(seconds / len(plan.runs), 3),
         "device": device,
-        "versions": {"torch": torch.__version__.split("+")[0], "diacritic": diacritic.__version__},
+        "versions": versions(torch=torch.__version__),
         "code_version": code_version(),
         "demos_sha256": place.model.digest,
     }

@@ -1,5 +1,6 @@
 """The attribution study on a short task: a leaning arm changes one verdict, a leak another, and rows are complete."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,7 @@ def test_a_leaning_arm_is_found_and_a_straight_one_is_not(
     assert all(verdict.sufficient.answer == "yes" for verdict in found.values())
     assert found[LeaningGroup].sole.because.startswith("body memory, slot in gap2: slot in gap2: class means ")
     (run,) = straight.runs
-    manifest = {"steps": 0, "seconds": 0.0, "diverged": False, "code_version": "0"}
-    run.manifest.update(manifest)
+    run = replace(run, manifest=replace(run.manifest, seconds=0.0))
     rows = [row(cell, run, clean, verdict) for cell, verdict in zip(("straight", "lean"), found.values(), strict=True)]
     write_ledger(tmp_path / "attribution.jsonl", rows)
     lean, upright = read_ledger(tmp_path / "attribution.jsonl")

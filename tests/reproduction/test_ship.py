@@ -9,9 +9,9 @@ import torch
 from exchanged import FREE, PLAIN, exported
 
 from certify.errors import UserError
+from diacritic.files.tensors import read_tensors
 from diacritic.rollout.run_loading import groups
 from diacritic.shipped import cohort, provenance
-from diacritic.training.checkpoint import read_tensors
 from diacritic.training.worker import train_folder
 from reproduction import ship as shipping
 
@@ -39,8 +39,8 @@ def test_the_runs_of_the_cell_are_shipped_and_nothing_else(home: Path, tmp_path:
     }
     assert all(run["episodes"] == 2 and run["same_codes"] == 1.0 for run in found["runs"])
     (group,) = groups(cohort(tmp_path / "copy", tmp_path / "kept"))
-    assert [run.manifest["run"] for run in group.runs] == [found["order"]["runs"][k] for k in (2, 3)]
-    assert {run.manifest["demos_sha256"] for run in group.runs} == {found["recording"]["sha256"]}
+    assert [run.manifest.run for run in group.runs] == [found["order"]["runs"][k] for k in (2, 3)]
+    assert {run.manifest.demos_sha256 for run in group.runs} == {found["recording"]["sha256"]}
     weights, _ = read_tensors(tmp_path / "kept" / found["runs"][0]["run"] / "weights.safetensors")
     assert weights["codebook"].dtype == torch.float16
 

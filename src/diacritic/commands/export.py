@@ -1,6 +1,6 @@
 """`diacritic export` and `diacritic play`: a trained run as a finite machine with a proof, and the machine at work."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,8 @@ from diacritic.commands.train import load_task
 
 if TYPE_CHECKING:
     from certify import Model
+    from diacritic.files.run import RunManifest
+    from diacritic.rollout.machine_file import Kept
 
 
 @dataclass(frozen=True)
@@ -34,19 +36,16 @@ class Export:
             from certify.certificate import certificate_json
             from certify.check import check
             from diacritic.files.atomic import write_text
+            from diacritic.memory.saved import load_run
             from diacritic.rollout.machine_file import keep
             from diacritic.rollout.trained_machines import machines
-            from diacritic.training.runs import load_run
 
-            manifest, _, architecture, weights = load_run(self.run_folder)
-            name = self.task or manifest.get("task")
-            if name is None or "task_version" in manifest:
-                raise UserError(str(self.run_folder), "is no run on a symbolic task; only those are finite machines")
-            model = _task(str(name))
-            if manifest.get("model_sha256", model.digest) != model.digest:
-                raise UserError(str(self.run_folder), f"learned another model than {name!r}; give it with --task")
-            learned = machines({key: value[None] for key, value in weights.items()}, architecture, model)[0]
-            origin = {"run": self.run_folder.name, "learner": manifest["learner"], "seed": manifest["run"]["seed"]}
+            run = load_run(self.run_folder)
+            if run.manifest.kind != "symbolic":
+                raise UserError(str(self.run_folder), "is not a run on a symbolic task; only those are finite machines")
+            model = run_model(self.run_folder, run.manifest, self.task)
+            learned = machines({key: value[None] for key, value in run.weights.items()}, run.architecture, model)[0]
+            origin = {"run": self.run_folder.name, "learner": run.manifest.learner, "seed": run.manifest.seed}
             with working("proving the machine right on every history"):
                 kept = keep(learned, model, origin)
                 certificate, text = certificate_json(certify(model)), model.to_json()
@@ -84,7 +83,7 @@ class Play:
             from diacritic.rollout.verify import first_error
 
             kept = Kept.load(self.machine)
-            model = load_task(self.task[0], self.task[1:]) if self.task else _task(kept.task)
+            model = load_task(self.task[0], self.task[1:]) if self.task else self._own_model(kept)
             tables = kept.tables(model)
             with working(f"playing {model.name}"):
                 share = sample(tables, model, self.episodes, self.seed).success.mean()
@@ -95,6 +94,26 @@ class Play:
         else:
             print(f"errs at step {found.t}, after {found.history}: {found.policy}, not {found.expert}")
         return 0
+
+    def _own_model(self, kept: "Kept") -> "Model":
+        """The model that was exported with the machine, where it still lies beside it, or the zoo's."""
+        path = _beside(self.machine, "model")
+        if not path.is_file():
+            return _task(kept.task)
+        model = replace(load_task(str(path), ()), name=kept.task)
+        if model.digest != kept.model_sha256:
+            raise UserError(str(path), "is not the model that the machine was exported from; name the task")
+        return model
+
+
+def run_model(path: Path, manifest: "RunManifest", task: str | None) -> "Model":
+    """The model that a run learned: the one given, the one beside its weights, or the zoo's."""
+    from diacritic.files.run import read_model
+
+    model = (None if task else read_model(path, manifest)) or _task(task or manifest.task)
+    if manifest.model_sha256 not in (None, model.digest):
+        raise UserError(str(path), f"learned another model than {model.name!r}; give it with --task")
+    return model
 
 
 def _task(name: str) -> "Model":

@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from certify.errors import UserError
 from certify.progress import working
+from diacritic.commands.export import run_model
 from diacritic.commands.parameters import remedies
 from diacritic.commands.probe import kept_probe
-from diacritic.commands.train import is_recording, load_task
+from diacritic.commands.train import is_recording
 
 if TYPE_CHECKING:
     from certify import Model
+    from diacritic.files.run import RunManifest
     from diacritic.measure.scores import Requirement
     from diacritic.measure.verdict import Verdict
 
@@ -54,8 +56,8 @@ class Measure:
         if self.interventions != 0 and self.interventions < 8:
             raise UserError("--interventions", f"{self.interventions} are too few to judge by; give 0 or at least 8")
         with remedies():
+            from diacritic.files.run import find_runs
             from diacritic.measure.report import show, summary
-            from diacritic.rollout.run_loading import find_runs
 
             paths = find_runs(self.runs)
             recorded, symbolic = _sorted(paths)
@@ -80,28 +82,26 @@ class Measure:
                 alike = [other for _, other in judged if other.subject.learner == verdict.subject.learner]
                 draw(verdict, path / FILE, [other for other in alike if other is not verdict])
 
-    def _symbolic(self, paths: Mapping[Path, Mapping[str, Any]]) -> Iterator[Judged]:
+    def _symbolic(self, paths: "Mapping[Path, RunManifest]") -> Iterator[Judged]:
         """Runs on symbolic tasks, those of one task and learner together."""
         from diacritic.measure.symbolic_run import examine_symbolic
         from diacritic.measure.verdict import Subject
-        from diacritic.training.runs import load_run
+        from diacritic.memory.saved import load_run
 
         known: dict[str, tuple[Model, Requirement]] = {}
         groups: dict[tuple[str, str], Judged] = {}
         for path, manifest in paths.items():
-            name = self._name(path, manifest)
+            name, learner = manifest.model_sha256 or manifest.task, manifest.learner
             if name not in known:
-                model = load_task(*_words(name))
+                model = run_model(path, manifest, self.task)
                 with working(f"certifying {model.name}"):
                     known[name] = model, self._requirement(model)
             model, requirement = known[name]
-            if manifest.get("model_sha256", model.digest) != model.digest:
-                raise UserError(str(path), f"learned another model than {name!r}; give the right one with --task")
-            manifest, shape, architecture, weights = load_run(path)
-            learner, seed = str(manifest["learner"]), int(manifest["run"]["seed"])
-            subject = Subject(path.name, model.name or name, learner, seed, "codes on every history, exact weights")
+            run = load_run(path)
+            said = "codes on every history, exact weights"
+            subject = Subject(path.name, model.name or manifest.task, learner, manifest.seed, said)
             with working(f"examining {path.name}"):
-                found = examine_symbolic(subject, model, shape, architecture, weights, requirement)
+                found = examine_symbolic(subject, model, run.shape, run.architecture, run.weights, requirement)
             groups.setdefault((name, learner), []).append((path, found))
         yield from groups.values()
 
@@ -130,24 +130,11 @@ class Measure:
                 found = examine_recorded(group, demos, effort, probe, fresh)
             yield [(run.path, verdict) for run, verdict in zip(group.runs, found, strict=True)]
 
-    def _name(self, path: Path, manifest: Mapping[str, Any]) -> str:
-        name = self.task or manifest.get("task")
-        if name is None:
-            raise UserError(str(path), "does not say what it learned; give the task with --task")
-        return str(name)
 
-
-def _words(name: str) -> tuple[str, tuple[str, ...]]:
-    if name.endswith((".json", ".npz")):
-        return name, ()
-    first, *rest = name.split()
-    return first, tuple(rest)
-
-
-def _sorted(paths: list[Path]) -> tuple[list[Path], dict[Path, dict[str, Any]]]:
+def _sorted(paths: list[Path]) -> "tuple[list[Path], dict[Path, RunManifest]]":
     """Runs on recordings, and the manifests of those on symbolic tasks."""
-    from diacritic.training.runs import load_run
+    from diacritic.files.run import read_manifest
 
-    manifests = {path: load_run(path)[0] for path in paths}
-    recorded = [path for path, manifest in manifests.items() if "task_version" in manifest]
+    manifests = {path: read_manifest(path) for path in paths}
+    recorded = [path for path, manifest in manifests.items() if manifest.kind == "recorded"]
     return recorded, {path: manifest for path, manifest in manifests.items() if path not in recorded}

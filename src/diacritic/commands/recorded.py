@@ -14,6 +14,7 @@ from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos, load
+from diacritic.files.run import BINNER
 from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from diacritic.tasks.franka.task import Task
 
 DEMONSTRATIONS, BATCH = 448, 512
-BINNER = "binner.json"
 
 
 def train_recorded(options: "Train") -> int:
@@ -64,6 +64,7 @@ def train_recorded(options: "Train") -> int:
     if plan.learner.forget:
         cohort = forgotten(cohort).cohort
     known = {
+        "kind": "recorded",
         "task": demos.task,
         "parameters": dict(demos.parameters),
         "task_version": demos.task_version,
@@ -100,11 +101,16 @@ def _facts(scores: Sequence[CodeScore], task: "Task") -> dict[str, Any]:
     """What the manifest of a run says of its codes on the held-out episodes."""
     if not scores:
         return {}
-    least = {name: [scores[t].sufficiency for t in steps] for name, steps in task.windows.items()}
-    least |= {f"{name} decision": [scores[t].instantaneous] for name, t in task.decisions.items()}
+    held = {name: [scores[t].sufficiency for t in steps] for name, steps in task.windows.items()}
+    least = {
+        name: {"S_Gamma": min((v for v in held[name] if v is not None), default=None), "S_G": None} for name in held
+    }
+    least |= {
+        f"{name} decision": {"S_Gamma": None, "S_G": scores[t].instantaneous} for name, t in task.decisions.items()
+    }
     return {
         "sufficient": _passes(scores, task),
-        "scores": {name: min((v for v in values if v is not None), default=None) for name, values in least.items()},
+        "scores": least,
         "rate": [score.rate for score in scores],
         "requirement": [score.required for score in scores],
     }
@@ -126,6 +132,11 @@ def _binner_text(demos: Demos, folder: Path) -> str:
     return (folder / BINNER).read_text(encoding="utf-8")
 
 
+def _least(scores: dict[str, float | None]) -> str:
+    """The score that a window or decision has, of the two."""
+    return next((f"{value:.2f}" for value in scores.values() if value is not None), "—")
+
+
 def _show(title: str, task: "Task", facts: list[dict[str, Any]], paths: list[Path]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 400)
     table = Table(title=title, title_justify="left", box=None)
@@ -136,7 +147,7 @@ def _show(title: str, task: "Task", facts: list[dict[str, Any]], paths: list[Pat
         if "scores" not in fact:
             table.add_row(str(seed), *["—"] * (len(names) + 3), str(path))
             continue
-        scores = ["—" if fact["scores"][name] is None else f"{fact['scores'][name]:.2f}" for name in names]
+        scores = [_least(fact["scores"][name]) for name in names]
         bits = [f"{max(fact[name]):.2f}" for name in ("rate", "requirement")]
         table.add_row(str(seed), "yes" if fact["sufficient"] else "no", *scores, *bits, str(path))
     console.print(table)

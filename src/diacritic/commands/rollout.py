@@ -96,7 +96,7 @@ def _show(group: "Group", found: "Rollouts") -> None:
         numbers = found.summary(k)
         shares = [f"{numbers[name]:.2f}" for name in ("success", "side", "slot")]
         error = "—" if numbers["action_error_cm"] is None else f"{numbers['action_error_cm']:.2f}"
-        name, seed = str(run.manifest["learner"]), str(run.manifest["run"]["seed"])
+        name, seed = run.manifest.learner, str(run.manifest.seed)
         table.add_row(name, seed, *shares, error, str(numbers["unseen_symbols"]), str(run.path))
     console.print(table)
     share = found.simulated / found.seconds

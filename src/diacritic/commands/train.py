@@ -51,6 +51,7 @@ class Train:
     """Also write TensorBoard events here."""
 
     def run(self) -> int:
+        from diacritic.files.run import MODEL
         from diacritic.measure.scores import Requirement
         from diacritic.measure.trace import sufficient
         from diacritic.memory.shape import Architecture
@@ -103,9 +104,11 @@ class Train:
             from diacritic.training.forgetting import forget
 
             cohort = forget(cohort).cohort
-        known = {"task": model.name, "model_sha256": model.digest}
-        facts = self._facts(cohort, model, requirement) if machine else [known for _ in plan.runs]
-        paths = save_runs(cohort, self.out, facts)
+        known = self._known(model, data.episodes)
+        judged = self._facts(cohort, model, requirement) if machine else [{} for _ in plan.runs]
+        facts = [known | fact for fact in judged]
+        texts = {MODEL: model.to_json()} if is_model_file(self.task) else None
+        paths = save_runs(cohort, self.out, facts, texts=texts)
         self._show(model, facts, paths, time.perf_counter() - begun, device)
         return 0
 
@@ -128,6 +131,14 @@ class Train:
                 file=sys.stderr,
             )
 
+    def _known(self, model: Model, episodes: int) -> dict[str, Any]:
+        """What the manifests of all runs say of the task, and of the episodes that they learned from."""
+        from diacritic.files.run import CodedEpisodes
+
+        which = "all" if self.demonstrations is None else "training"
+        known = {"kind": "symbolic", "task": model.name, "model_sha256": model.digest, "N": self.demonstrations}
+        return known | {"episodes": CodedEpisodes(which, ((0, episodes),))}
+
     def _facts(self, cohort: Any, model: Model, requirement: Any) -> list[dict[str, Any]]:
         from diacritic.measure.scores import scores
         from diacritic.rollout.exact import closed_loop, verdict
@@ -142,8 +153,6 @@ class Train:
             found = verdict("external", steps, loop)
             facts.append(
                 {
-                    "task": model.name,
-                    "model_sha256": model.digest,
                     "sufficient": found.sufficient,
                     "failures": list(found.failures[:3]),
                     "success": loop.success,
@@ -172,9 +181,13 @@ class Train:
         console.print(f"{passed}/{len(facts)} sufficient; {seconds:.1f} s on {device}")
 
 
+def is_model_file(name: str) -> bool:
+    return name.endswith((".json", ".npz"))
+
+
 def load_task(name: str, parameters: tuple[str, ...]) -> Model:
     """A zoo instance with KEY=VALUE parameters, or a model file."""
-    if name.endswith((".json", ".npz")):
+    if is_model_file(name):
         if parameters:
             raise UserError(parameters[0], "a model file takes no parameters")
         try:

@@ -68,6 +68,8 @@ def read_json(path: Path, expected: str, remedy: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UserError(str(path), f"is truncated or not JSON; {remedy}") from None
     declared = document.get("format") if isinstance(document, dict) else None
+    if declared is None:
+        raise UserError(str(path), f"names no format, so it is not of this version, which reads {expected!r}; {remedy}")
     if declared != expected:
         reason = f"is of format {str(declared)[:60]!r}, but this version reads {expected!r}"
         raise UserError(str(path), f"{reason}; {remedy}")

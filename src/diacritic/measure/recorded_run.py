@@ -116,8 +116,8 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
         *more,
     ]
     occupancy = f"codes on {episodes}, expert occupancy"
-    seed = int(run.manifest["run"]["seed"])
-    subject = Subject(run.path.name, _title(task), str(run.manifest["learner"]), seed, occupancy)
+    seed = run.manifest.seed
+    subject = Subject(run.path.name, _title(task), run.manifest.learner, seed, occupancy)
     profile = Profile(evaluation.rate.tolist(), list(classes.required), list(classes.decision), windows.memory)
     return judge(subject, evaluation.judgement, profile, controls, run.architecture.sole_carrier)
 
@@ -130,7 +130,7 @@ def _title(task: Task) -> str:
 
 def held_out(run: StoredRun, demos: Demos) -> tuple[Demos, int]:
     """The episodes that a run did not learn from: all of an independent recording."""
-    first = int(run.manifest["N"]) if run.manifest.get("demos_sha256") == demos.digest else 0
+    first = (run.manifest.N or 0) if run.manifest.demos_sha256 == demos.digest else 0
     return demos.take(slice(first, None)), first
 
 

@@ -16,7 +16,8 @@ from diacritic.commands.probe import FORMAT as PROBE
 from diacritic.commands.probe import kept_probe
 from diacritic.commands.train import is_recording, load_task
 from diacritic.files.demos import Demos, load
-from diacritic.report.runs import Run, is_run, read_run
+from diacritic.files.run import is_run
+from diacritic.report.runs import Run, read_run
 from diacritic.studies.ledger import REQUIRED, Row, read_ledger
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}

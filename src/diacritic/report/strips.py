@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
+from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.report.runs import Run
 from diacritic.report.titles import recorded_task
@@ -49,17 +50,26 @@ def _rows(run: Run, model: Model | None, recordings: Sequence[Demos]) -> tuple[C
         chosen, titles = _by_latent(latents | _classes(run, latents), played["codes"].shape[1])
         return played["codes"][:, chosen], titles, "closed loop"
     codes = run.codes()
-    known = next((demos for demos in recordings if demos.digest == run.manifest.get("demos_sha256")), None)
+    known = next((demos for demos in recordings if demos.digest == run.manifest.demos_sha256), None)
     if known is not None:
-        chosen, titles = _by_latent({n: v[: codes.shape[1]] for n, v in known.latents.items()}, codes.shape[1])
+        chosen, titles = _by_latent(_latents(run, known), codes.shape[1])
         return codes[:, chosen], titles, "the expert acts"
-    titles = (None if model is None else _histories(model, codes.shape)) or _numbered(codes.shape[1])
+    exact = None if run.manifest.episodes.which != "all" else model
+    titles = (None if exact is None else _histories(exact, codes.shape)) or _numbered(codes.shape[1])
     return codes[:, :MOST_ROWS], titles[:MOST_ROWS], "the expert acts"
+
+
+def _latents(run: Run, demos: Demos) -> Latents:
+    """The hidden values of the episodes that the run's codes are of."""
+    chosen = run.manifest.episodes.indices
+    if len(chosen) and chosen.max() >= demos.episodes:
+        raise UserError(str(run.path), f"names episode {chosen.max()} of a recording of {demos.episodes}")
+    return {name: values[chosen] for name, values in demos.latents.items()}
 
 
 def _classes(run: Run, latents: Latents) -> Latents:
     """The classes on which the expert acts, where the task and its hidden values are known."""
-    task = recorded_task(str(run.manifest.get("task")), run.parameters)
+    task = recorded_task(run.manifest.task, run.manifest.parameters)
     return task.choices(latents) if task is not None and task.latents.keys() <= latents.keys() else {}
 
 

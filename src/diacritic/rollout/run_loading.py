@@ -4,20 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
+from diacritic.files.run import BINNER, RunManifest, find_runs
+from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
-from diacritic.training.runs import MANIFEST, load_run
-
-BINNER = "binner.json"
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class StoredRun:
     """One run on a recorded task."""
 
     path: Path
-    manifest: dict[str, Any]
+    manifest: RunManifest
     task: Task
     architecture: Architecture
     weights: dict[str, torch.Tensor]
@@ -52,28 +50,15 @@ class Group:
 
 def read_run(path: Path) -> StoredRun:
     """A run that `diacritic train` saved from a recording of the present version of its task."""
-    manifest, _, architecture, weights = load_run(path)
-    if "parameters" not in manifest or "task_version" not in manifest:
-        raise UserError(str(path), "is no run of a recorded task; train one with `diacritic train DEMOS`")
-    task = make_task(manifest["task"], **manifest["parameters"])
-    if manifest["task_version"] != task.version:
-        said = f"was trained on version {manifest['task_version']} of {task.name}, but this is version {task.version}"
-        raise UserError(str(path), f"{said}; record and train anew")
-    kept = {name: value.float() for name, value in weights.items() if not name.startswith("scale.")}
-    return StoredRun(path, manifest, task, architecture, kept, Scale.from_tensors(weights))
-
-
-def find_runs(paths: Sequence[Path]) -> list[Path]:
-    """Each path is a run, or a folder of runs."""
-    found: list[Path] = []
-    for path in paths:
-        inside = (
-            [path] if (path / MANIFEST).exists() else sorted(manifest.parent for manifest in path.glob(f"*/{MANIFEST}"))
-        )
-        if not inside:
-            raise UserError(str(path), f"is no run and holds none: there is no {MANIFEST}")
-        found += [run for run in inside if run not in found]
-    return found
+    run = load_run(path)
+    if run.manifest.kind != "recorded":
+        raise UserError(str(path), "is not a run of a recorded task; train one with `diacritic train DEMOS`")
+    task = make_task(run.manifest.task, **run.manifest.parameters)
+    if run.manifest.task_version != task.version:
+        said = f"was trained on version {run.manifest.task_version} of {task.name}, but this is version {task.version}"
+        raise UserError(str(path), f"{said}; record and train again")
+    policy = {name: value.float() for name, value in run.weights.items() if not name.startswith("scale.")}
+    return StoredRun(path, run.manifest, task, run.architecture, policy, Scale.from_tensors(run.weights))
 
 
 def groups(paths: Sequence[Path]) -> Iterator[Group]:
@@ -87,5 +72,5 @@ def groups(paths: Sequence[Path]) -> Iterator[Group]:
 
 def _kind(run: StoredRun) -> str:
     sizes = sorted((name, tuple(value.shape)) for name, value in run.weights.items())
-    digest = run.manifest["sha256"].get(BINNER)
+    digest = run.manifest.sha256.get(BINNER)
     return repr((run.task, run.architecture, digest, sizes))

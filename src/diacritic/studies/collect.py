@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-import diacritic
 from certify.progress import working
 from diacritic.files.demos import Demos
+from diacritic.files.run import BINNER, CodedEpisodes, RunManifest, write_run
+from diacritic.files.versions import versions
 from diacritic.rollout.franka import EPISODES
-from diacritic.rollout.run_loading import BINNER
 from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, read_placed
 from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys
 from diacritic.studies.recorded import Measured, binner_of, measure, reported
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.archive import unbundled
-from diacritic.training.runs import write_run
 from diacritic.training.worker import Result, read_result
 
 RUNS = Path("out") / "runs"
@@ -96,7 +95,9 @@ def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
         binner_of(demos).save(Path(folder) / BINNER)
         texts = {BINNER: (Path(folder) / BINNER).read_text(encoding="utf-8")}
     known: dict[str, Any] = {
-        **{key: notes[key] for key in ("architecture", "shape")},
+        **{key: notes[key] for key in ("architecture", "shape", "code_version")},
+        "kind": "recorded",
+        "plan": order.plan_digest,
         "learner": order.learner,
         "preset": order.preset,
         "steps": order.steps,
@@ -106,21 +107,23 @@ def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
         "demos_sha256": demos.digest,
         "N": order.demonstrations,
         "held_out": found.held_out.demos.episodes,
+        "episodes": CodedEpisodes("held-out", ((order.demonstrations, demos.episodes),)),
+        "versions": versions(torch=notes["torch"], numpy=np.__version__),
     }
     names = []
     for k, run in enumerate(order.runs):
         weights = {key: value if key.startswith("scale.") else value[k] for key, value in result.weights.items()}
-        configuration = {"plan": order.plan_digest, "run": asdict(run), "code_version": notes["code_version"]}
         row = found.row(k, "task")
-        facts = {
+        manifest = RunManifest(
             **known,
-            "diverged": bool(notes["diverged"][k]),
-            "sufficient": row["sufficient"],
-            "scores": row["scores"],
-            "rate": row["profile"],
-            "requirement": row["required_profile"],
-        }
-        names.append(write_run(runs, configuration, facts, weights, result.codes[-1][k], texts).name)
+            run=asdict(run),
+            diverged=bool(notes["diverged"][k]),
+            sufficient=row["sufficient"],
+            scores=row["scores"],
+            rate=row["profile"],
+            requirement=row["required_profile"],
+        )
+        names.append(write_run(runs, manifest, weights, result.codes[-1][k], texts).name)
     return names
 
 
@@ -153,7 +156,7 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
         "forecaster_seconds": round(notes["supervising"] / len(result.order.runs), 3),
         "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.order.runs), 3),
         "device": notes["device"],
-        "versions": {"torch": notes["torch"], "numpy": np.__version__, "diacritic": diacritic.__version__},
+        "versions": versions(torch=notes["torch"], numpy=np.__version__),
         "code_version": notes["code_version"],
         "demos_sha256": result.order.demos_sha256,
         "run": run,

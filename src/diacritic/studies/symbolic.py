@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-import diacritic
+from diacritic.files.versions import code_version, versions
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.cell import Cell
@@ -27,7 +27,6 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.runs import code_version
 from diacritic.training.scheduler import Part, take_turns, train_together
 from diacritic.training.symbolic import from_model
 
@@ -76,7 +75,7 @@ def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float)
     """Ledger rows of one cell."""
     model = model_of(cell.task)
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
-    versions = {"torch": torch.__version__.split("+")[0], "numpy": np.__version__, "diacritic": diacritic.__version__}
+    made_with = versions(torch=torch.__version__, numpy=np.__version__)
     diverged = cohort.optimiser.diverged.tolist()
     return [
         {
@@ -87,7 +86,7 @@ def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float)
             "paper": cell.paper_count,
             "seconds": round(seconds / len(cohort.plan.runs), 3),
             "device": device,
-            "versions": versions,
+            "versions": made_with,
             "code_version": code_version(),
             "demos_sha256": model.digest,
         }

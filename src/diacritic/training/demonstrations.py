@@ -13,9 +13,9 @@ from torch import Tensor
 
 from certify.progress import working
 from diacritic.files.demos import Demos
+from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.memory.scale import Scale
 from diacritic.training import forecaster
-from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.forecaster import Targets

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from certify.progress import working
-from diacritic.training.checkpoint import fingerprint, read_tensors, write_tensors
+from diacritic.files.tensors import read_tensors, write_tensors
+from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
 from diacritic.training.learner import learner

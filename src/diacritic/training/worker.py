@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from diacritic.files.atomic import read_json, write_text
 from diacritic.files.demos import load
+from diacritic.files.tensors import read_tensors, write_tensors
+from diacritic.files.versions import code_version
 from diacritic.tasks.franka.task import Task
 from diacritic.tasks.franka.tasks import make_task
 from diacritic.training.archive import Bundles
-from diacritic.training.checkpoint import read_tensors, write_tensors
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.cohort_batching import RUNS, Share, apart, kind, one_cohort, packs
 from diacritic.training.compress_recorded import forgotten
@@ -34,7 +35,7 @@ from diacritic.training.data import Data
 from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
 from diacritic.training.forecaster import mislead
 from diacritic.training.kl_bound import kl_profile
-from diacritic.training.runs import code_version, warm_start
+from diacritic.training.runs import warm_start
 from diacritic.training.scheduler import CHUNK, take_turns
 from diacritic.training.train_job import Order
 

@@ -7,7 +7,9 @@ import pytest
 from certify.check import main as check
 from certify.errors import UserError
 from certify.zoo import build
+from diacritic.cli import main
 from diacritic.commands.export import Export, Play
+from diacritic.files.run import find_runs
 from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
 from diacritic.training.certified import CERTIFIED, train_certified
@@ -24,7 +26,7 @@ PLAN = Plan(CERTIFIED, preset("carousel"), (Run(0),), 5, Architecture(codes=4, c
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run that has learned, `good`, and one that has not, `bad`."""
     place = tmp_path_factory.mktemp("runs")
-    facts = [{"task": MODEL.name, "model_sha256": MODEL.digest}]
+    facts = [{"kind": "symbolic", "task": MODEL.name, "model_sha256": MODEL.digest}]
     good, _ = train_certified(PLAN, from_model(MODEL), certified_labels(MODEL))
     for name, cohort in (("good", good), ("bad", Cohort(PLAN, from_model(MODEL)))):
         save_runs(cohort, place / name, facts)[0].rename(place / name / "run")
@@ -72,3 +74,19 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
         Play(tmp_path / "machine.json", episodes=0).run()
     with pytest.raises(UserError, match="cannot be read"):
         Play(tmp_path / "machine.json").run()
+
+
+def test_a_run_of_a_model_file_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run brings its model along, and so does the machine that is exported from it."""
+    file, out = tmp_path / "mine.json", tmp_path / "machine.json"
+    file.write_text(MODEL.to_json())
+    few = ["--learner", "certified", "--seeds", "1", "--codes", "4", "--out", str(tmp_path / "runs")]
+    assert main(["train", str(file), *few]) == 0
+    file.unlink()
+    (run,) = find_runs([tmp_path / "runs"])
+    assert main(["export", str(run), "--out", str(out)]) == 0
+    assert main(["play", str(out), "--episodes", "10"]) == 0
+    assert "mine: 100.0% of 10 episodes succeed" in capsys.readouterr().out
+    (tmp_path / "machine.model.json").write_text(build("gap").to_json())
+    assert main(["play", str(out)]) == 2
+    assert "is not the model that the machine was exported from" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from diacritic.commands.train import is_recording
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import load
 from diacritic.measure.plugin import conditional_entropy
+from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.franka.tasks import make_task
@@ -26,7 +27,6 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.runs import load_run
 
 TASK = make_task("two-cues", gap=1, first_gap=1)
 SMALL = ("--demonstrations", "24", "--seeds", "2", "--steps", "2", "--codes", "4", "--device", "cpu")
@@ -55,8 +55,7 @@ def test_runs_carry_what_a_closed_loop_needs(
         assert manifest["requirement"][waiting] == pytest.approx(needed)
         assert set(manifest["scores"]) == {"gap1", "gap2", "side decision", "slot decision"}
     path = next(iter(sorted(tmp_path.glob("*/run.json")))).parent
-    _, _, _, weights = load_run(path)
-    scale = Scale.from_tensors(weights)
+    scale = Scale.from_tensors(load_run(path).weights)
     expected = demos.observations[:, :24].reshape(-1, 27).mean(0)
     np.testing.assert_allclose(scale.observation_mean.numpy(), expected, atol=1e-5)
     assert Binner.load(path / "binner.json").names == demos.symbol_names

@@ -21,7 +21,7 @@ def test_a_document_comes_back(tmp_path: Path):
         (b"\xff{}", "is not UTF-8 text"),
         (b"[" * 100_000, "is truncated or not JSON"),
         (b"1" * 10_000, "is truncated or not JSON"),
-        (b"[]", "is of format 'None'"),
+        (b"[]", "names no format"),
         (b'{"format": "x/2"}', "is of format 'x/2', but this version reads 'x/1'"),
         (json.dumps({"format": ["x"] * 10_000}).encode(), "is of format "),
     ],

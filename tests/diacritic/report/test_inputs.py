@@ -44,8 +44,8 @@ def test_an_empty_folder_is_named(tmp_path: Path):
     ("file", "content", "reason"),
     [
         ("run.json", None, "half-written"),
-        ("run.json", "{", "cannot be read as JSON"),
-        ("run.json", "[]", "lacks learner"),
+        ("run.json", "{", "truncated or not JSON"),
+        ("run.json", "[]", "names no format"),
         ("codes.npz", "other", "does not match"),
         ("weights.safetensors", None, "does not match"),
     ],

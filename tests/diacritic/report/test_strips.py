@@ -7,8 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from report_inputs import add_rollout, gap_codes, make_run
+from stand_in_task import StandIn
 
 from certify.zoo import build
+from diacritic.demos.record import record
+from diacritic.files.run import CodedEpisodes
 from diacritic.report import strips
 from diacritic.report.inputs import collect
 from diacritic.report.strips import strip, usage
@@ -75,3 +78,16 @@ def test_classes_that_decide_come_before_other_latents():
 
 def test_usage_counts_all_steps_and_episodes():
     assert usage(np.array([[0, 0], [2, 2], [2, 0]])) == [0.5, 0.0, 0.5]
+
+
+def test_rows_are_named_by_the_episodes_that_the_codes_are_of(tmp_path: Path):
+    """Codes of held-out episodes were once named by the first episodes of the recording."""
+    demos, _ = record(StandIn(), 32, 0)
+    indices = np.arange(16, 32)
+    codes = np.tile(demos.latents["side"][indices].astype(np.uint16), (demos.steps, 1))
+    known: dict[str, Any] = {"task_version": 3, "demos_sha256": demos.digest, "codes": codes}
+    path = make_run(tmp_path, 0, task="stand-in", episodes=CodedEpisodes("held-out", ((16, 32),)), **known)
+    rows = strip(the_run(path), None, [demos])["rows"]
+    assert {row["title"].split(",")[0] for row in rows} == {"side 0", "side 1"}
+    for row in rows:
+        assert row["title"].startswith(f"side {row['parts'][0]['value']}")

@@ -8,20 +8,24 @@ import pytest
 
 from certify.errors import UserError
 from diacritic.cli import main
+from diacritic.files.run import CodedEpisodes, read_codes
+from diacritic.memory.saved import load_run
 from diacritic.shipped import FOLDER, PROVENANCE, cohort, provenance
-from diacritic.training.runs import load_run
 from reproduction.ship import CELL, LARGEST
 
 
 def test_every_run_is_whole_and_comes_from_the_recording_that_is_named():
     known = provenance()
     for run in known["runs"]:
-        manifest, _, architecture, weights = load_run(FOLDER / run["run"])
-        assert manifest["run"]["seed"] == run["seed"]
-        assert manifest["demos_sha256"] == known["recording"]["sha256"]
-        assert manifest["code_version"] == known["trained"]["code_version"]
-        assert weights["codebook"].shape[0] == architecture.codes == 16
-        assert bool(manifest["sufficient"]) == run["sufficient"]
+        saved = load_run(FOLDER / run["run"])
+        assert saved.manifest.seed == run["seed"]
+        assert saved.manifest.name == run["run"]
+        assert saved.manifest.demos_sha256 == known["recording"]["sha256"]
+        assert saved.manifest.code_version == known["trained"]["code_version"]
+        assert saved.weights["codebook"].shape[0] == saved.architecture.codes == 16
+        assert saved.manifest.sufficient == run["sufficient"]
+        assert saved.manifest.episodes == CodedEpisodes("held-out", ((448, 1024),))
+        assert read_codes(saved.path, saved.manifest).shape == (saved.shape.horizon, 576)
     assert sum(path.stat().st_size for path in FOLDER.rglob("*")) < LARGEST
 
 

@@ -89,10 +89,12 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
     assert sorted(len(group.runs) for group in found) == [2, 4]
     plain = next(group for group in found if len(group.runs) == 4)
     orders = json.loads((home / "back" / EXCHANGE).read_text())["orders"]
-    assert {run.manifest["demos_sha256"] for run in plain.runs} == {orders[0]["demos_sha256"]}
+    assert {run.manifest.demos_sha256 for run in plain.runs} == {orders[0]["demos_sha256"]}
     for run in plain.runs:
         with np.load(run.path / "codes.npz") as arrays:
             assert arrays["codes"].shape == (27, 16)
+        assert run.manifest.episodes.which == "held-out"
+        assert run.manifest.episodes.indices.tolist() == list(range(24, 40))
 
 
 def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path):

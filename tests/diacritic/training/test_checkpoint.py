@@ -1,4 +1,4 @@
-"""Files that are whole or not there, checkpoints that go on, and those that do not belong."""
+"""Checkpoints that go on, and those that do not belong."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +8,10 @@ import torch
 from carrier_twin import vectors
 
 from certify.errors import UserError
-from diacritic.memory.module import Carrier, one_run
+from diacritic.files.checkpoint import write_checkpoint
+from diacritic.files.tensors import write_tensors
 from diacritic.memory.shape import Architecture
-from diacritic.training.checkpoint import (
-    fingerprint,
-    load_weights,
-    read_tensors,
-    resume,
-    save_checkpoint,
-    save_weights,
-    write_tensors,
-)
+from diacritic.training.checkpoint import fingerprint, resume, save_checkpoint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -26,30 +19,6 @@ from diacritic.training.preset import preset
 SMALL = Architecture(codes=6, code_size=4, width=8)
 PLAN = Plan(learner("event-agnostic"), replace(preset("carousel"), restarts=5), (Run(1), Run(2)), 30, SMALL, batch=4)
 DATA = vectors(6, 5)
-
-
-def test_tensors_and_notes_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "x.safetensors"
-    tensors = {"a": torch.randn(2, 3).T, "b": torch.tensor([True, False]), "c": torch.tensor(3.0)}
-    write_tensors(path, tensors, {"step": "7"})
-    found, notes = read_tensors(path)
-    assert notes == {"step": "7"}
-    assert set(found) == {"a", "b", "c"}
-    assert all(torch.equal(found[name], value) for name, value in tensors.items())
-    assert [other.name for other in path.parent.iterdir()] == ["x.safetensors"]
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.safetensors"
-    write_tensors(path, {"a": torch.zeros(3)}, {})
-
-    def die(file: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("os.fsync", die)
-    with pytest.raises(KeyboardInterrupt):
-        write_tensors(path, {"a": torch.ones(3)}, {})
-    assert torch.equal(read_tensors(path)[0]["a"], torch.zeros(3))
 
 
 @pytest.mark.parametrize("kept", [0, 4, 40, -1])
@@ -62,11 +31,6 @@ def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, kept: int) -> N
     ) as found:
         resume(Cohort(PLAN, DATA), path)
     assert "\n" not in str(found.value)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nothing\.safetensors: no such file$"):
-        read_tensors(tmp_path / "nothing.safetensors")
 
 
 def test_a_checkpoint_goes_on_bit_by_bit(tmp_path: Path) -> None:
@@ -125,22 +89,37 @@ def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path, name: str) -> Non
         resume(Cohort(PLAN, other), path)
 
 
-def test_weights_are_no_checkpoint(tmp_path: Path) -> None:
-    save_weights(Cohort(PLAN, DATA), tmp_path / "w.safetensors")
-    with pytest.raises(UserError, match="another configuration or dataset"):
+def test_tensors_of_something_else_are_not_a_checkpoint(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "w.safetensors", Cohort(PLAN, DATA).parameters, {"plan": fingerprint(PLAN, DATA)})
+    with pytest.raises(UserError, match="is not a checkpoint of format"):
         resume(Cohort(PLAN, DATA), tmp_path / "w.safetensors")
 
 
-def test_saved_weights_make_the_same_carrier(tmp_path: Path) -> None:
+def test_a_flipped_bit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.safetensors"
+    save_checkpoint(Cohort(PLAN, DATA), path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="was changed after it had been written; delete it, and training starts again"):
+        resume(Cohort(PLAN, DATA), path)
+
+
+@pytest.mark.parametrize("step", [5, 31, -1])
+def test_a_forged_step_is_refused(tmp_path: Path, step: int) -> None:
     cohort = Cohort(PLAN, DATA)
-    cohort.advance(2)
-    save_weights(cohort, tmp_path / "w.safetensors")
-    parameters, notes = load_weights(tmp_path / "w.safetensors")
-    assert notes["learner"] == "event-agnostic"
-    assert notes["step"] == "2"
-    assert set(parameters) == set(cohort.parameters)
-    seen, did = torch.zeros(3, 3), torch.zeros(3, 2)
-    made = [Carrier(DATA.shape, SMALL, one_run(given, 1)) for given in (parameters, cohort.parameters)]
-    answers = [carrier.step(carrier.begin(3), seen, did) for carrier in made]
-    assert torch.equal(answers[0][1], answers[1][1])
-    assert torch.equal(answers[0][2], answers[1][2])
+    write_checkpoint(tmp_path / "c.safetensors", fingerprint(PLAN, DATA), step, cohort.optimiser.state())
+    with pytest.raises(UserError, match="stops at step"):
+        resume(Cohort(PLAN, DATA), tmp_path / "c.safetensors")
+
+
+@pytest.mark.parametrize("change", ["name", "shape", "type"])
+def test_a_state_of_other_names_or_sizes_is_refused(tmp_path: Path, change: str) -> None:
+    state = dict(Cohort(PLAN, DATA).optimiser.state())
+    if change == "name":
+        state["means"] = state.pop("mean")
+    else:
+        state["mean"] = state["mean"][:, :-1] if change == "shape" else state["mean"].double()
+    write_checkpoint(tmp_path / "c.safetensors", fingerprint(PLAN, DATA), 0, state)
+    with pytest.raises(UserError, match=r"of this training|this training needs"):
+        resume(Cohort(PLAN, DATA), tmp_path / "c.safetensors")

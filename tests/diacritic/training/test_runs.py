@@ -1,6 +1,5 @@
 """Runs on disk: named by their configuration, believed only if whole, and a start for others."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,14 @@ import torch
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.memory.module import Carrier
+from diacritic.memory.saved import load_run
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.runs import load_run, save_runs, stacked_runs
+from diacritic.training.runs import save_runs, stacked_runs
 from diacritic.training.symbolic import from_model
+
+KNOWN = {"kind": "symbolic", "task": "gap gap1=1 gap2=1"}
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +29,14 @@ def cohort() -> Cohort:
 
 
 def test_a_run_comes_back_as_it_was(cohort: Cohort, tmp_path: Path):
-    paths = save_runs(cohort, tmp_path, [{"sufficient": False}, {"sufficient": True}])
+    paths = save_runs(cohort, tmp_path, [KNOWN | {"sufficient": False}, KNOWN | {"sufficient": True}])
     assert len({path.name for path in paths}) == 2
     for k, path in enumerate(paths):
-        manifest, shape, architecture, weights = load_run(path)
-        assert manifest["sufficient"] is bool(k)
-        assert manifest["run"]["seed"] == k
-        Carrier(shape, architecture, weights)
-        for name, value in weights.items():
+        run = load_run(path)
+        assert run.manifest.sufficient is bool(k)
+        assert run.manifest.seed == k
+        Carrier(run.shape, run.architecture, run.weights)
+        for name, value in run.weights.items():
             assert torch.equal(value, cohort.parameters[name][k])
         with np.load(path / "codes.npz", allow_pickle=False) as arrays:
             assert arrays["codes"].shape == (cohort.data.horizon, cohort.data.episodes)
@@ -42,29 +44,29 @@ def test_a_run_comes_back_as_it_was(cohort: Cohort, tmp_path: Path):
 
 
 def test_the_name_follows_the_configuration(cohort: Cohort, tmp_path: Path):
-    again = save_runs(cohort, tmp_path / "a", [{}, {}])
-    assert [p.name for p in save_runs(cohort, tmp_path / "b", [{}, {}])] == [p.name for p in again]
+    again = save_runs(cohort, tmp_path / "a", [KNOWN, KNOWN])
+    assert [p.name for p in save_runs(cohort, tmp_path / "b", [KNOWN, KNOWN])] == [p.name for p in again]
     other = Cohort(replace(cohort.plan, steps=4), cohort.given)
-    assert not {p.name for p in save_runs(other, tmp_path / "c", [{}, {}])} & {p.name for p in again}
+    assert not {p.name for p in save_runs(other, tmp_path / "c", [KNOWN, KNOWN])} & {p.name for p in again}
 
 
 def test_a_damaged_run_is_refused(cohort: Cohort, tmp_path: Path):
-    path = save_runs(cohort, tmp_path, [{}, {}])[0]
+    path = save_runs(cohort, tmp_path, [KNOWN, KNOWN])[0]
     weights = (path / "weights.safetensors").read_bytes()
     (path / "weights.safetensors").write_bytes(weights[:-10])
     with pytest.raises(UserError, match="does not match the run's manifest"):
         load_run(path)
     (path / "weights.safetensors").write_bytes(weights)
-    (path / "run.json").write_text(json.dumps(load_run(path)[0])[:40])
+    (path / "run.json").write_text((path / "run.json").read_text()[:40])
     with pytest.raises(UserError, match="not JSON"):
         load_run(path)
     (path / "run.json").unlink()
-    with pytest.raises(UserError, match=r"has no run\.json"):
+    with pytest.raises(UserError, match=r"half-written run without run\.json"):
         load_run(path)
 
 
 def test_warm_starts_take_the_weights_and_refuse_other_sizes(cohort: Cohort, tmp_path: Path):
-    paths = save_runs(cohort, tmp_path, [{}, {}])
+    paths = save_runs(cohort, tmp_path, [KNOWN, KNOWN])
     longer = from_model(build("gap", gap1=1, gap2=4))
     begun = stacked_runs(paths, cohort.plan, longer)
     assert all(torch.equal(begun[name], value) for name, value in cohort.parameters.items())

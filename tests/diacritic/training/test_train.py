@@ -14,8 +14,8 @@ from carrier_twin import vectors
 
 from certify.errors import UserError
 from certify.zoo import build
+from diacritic.files.tensors import read_tensors
 from diacritic.memory.shape import Architecture
-from diacritic.training.checkpoint import read_tensors
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
