@@ -19,12 +19,12 @@ import numpy as np  # noqa: E402
 from mujoco import rollout  # noqa: E402
 
 from diacritic.memory.shape import Architecture  # noqa: E402
-from diacritic.rollout.franka import closed_loop  # noqa: E402
+from diacritic.rollout.closed_loop import closed_loop  # noqa: E402
 from diacritic.tasks.franka.batch import FrankaBatch  # noqa: E402
 from diacritic.tasks.franka.control import Arm  # noqa: E402
-from diacritic.tasks.franka.episodes import expert_episodes  # noqa: E402
 from diacritic.tasks.franka.mj import mj  # noqa: E402
 from diacritic.tasks.franka.tasks import make_task  # noqa: E402
+from diacritic.tasks.protocol import play_expert  # noqa: E402
 from diacritic.training.cohort import Plan, Run, start  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import preset  # noqa: E402
@@ -54,13 +54,13 @@ def recording() -> tuple[float, float]:
     """Seconds for 64 recorded episodes of two-cues at gap 20, and the share that is physics."""
     core = FrankaBatch(TASK, 64, threads=THREADS)
     with stopwatch() as physics:
-        seconds = timed(lambda: expert_episodes(core))
+        seconds = timed(lambda: play_expert(TASK, core, None))
     return seconds, sum(physics) / seconds
 
 
 def with_a_carrier() -> tuple[float, float]:
     """Seconds for 128 episodes under a carrier as training starts it (K = 16), and the share that is physics."""
-    demos = expert_episodes(FrankaBatch(TASK, 16, threads=THREADS))
+    demos = play_expert(TASK, FrankaBatch(TASK, 16, threads=THREADS), None)
     data, scale = from_recording(demos.observations, demos.actions)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 1, Architecture(codes=16))
     parameters = start(plan, data)

@@ -18,7 +18,6 @@ import torch
 
 from certify.progress import working
 from diacritic.demos.binner import Binner
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import Cell, leak_table
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
@@ -32,9 +31,9 @@ from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Floats, Ints, Policies, stack_scales
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.studies.ledger import Row, merge_ledger
-from diacritic.tasks.franka.observation import SLICES
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.franka.layout import SLICES
+from diacritic.tasks.protocol import Simulation, Task
+from diacritic.tasks.registry import make as make_task
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare
@@ -60,7 +59,7 @@ class Recording:
 
     @staticmethod
     def of(task: Task, threads: int) -> "Recording":
-        demos, binner = record(FrankaRecorder(task, threads), EPISODES)
+        demos, binner = record(task, EPISODES, simulation=Simulation(threads))
         with working("probing raw observations"):
             return Recording(task, demos, binner, tuple(leak_table(demos, binner, EPISODES // 4)))
 
@@ -87,7 +86,7 @@ class Leaning(Policies):
     def step(self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Any = None) -> Any:
         codes, actions = super().step(seen, previous, symbols, frames)
         self._t += 1
-        if self.task.steps[self._t].probe is not None:
+        if self._t in self.task.reveals:
             self._slot = np.sign(seen[..., SLICES["display"]][..., 1])  # the display's second channel shows the slot
         first = self.task.windows["gap2"].start
         lean = {first - 1: 0.5, self.task.decisions["slot"] - 1: -0.5}.get(self._t, 0.0)  # and straightens up again

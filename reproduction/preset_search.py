@@ -27,7 +27,7 @@ from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import watch
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import read_ledger
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
 from diacritic.training.demonstrations import held_out_codes, prepare

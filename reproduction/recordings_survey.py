@@ -15,11 +15,11 @@ import numpy as np
 import tyro
 
 from diacritic.demos import command
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import LEVEL
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos, load
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import Simulation
+from diacritic.tasks.registry import make as make_task
 from reproduction import recordings_tables
 
 Row = dict[str, Any]
@@ -46,7 +46,7 @@ class Dataset:
         if not stem.with_suffix(".json").exists() or load(stem).acceptance is None:
             fresh = self.flaw is None and not self.pixels
             options = command.RecordOptions(self.episodes, self.seed, stem, fresh=fresh, pictured=("side", "slot"))
-            command.run(FrankaRecorder(task, pixels=self.pixels), options)
+            command.run(task, options, Simulation(frames=self.pixels))
         return load(stem, task.name, task.version)
 
 

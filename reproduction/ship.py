@@ -18,7 +18,7 @@ import diacritic
 from certify.errors import UserError
 from certify.progress import working
 from diacritic.files.atomic import write_text
-from diacritic.rollout.franka import EPISODES
+from diacritic.rollout.closed_loop import EPISODES
 from diacritic.shipped import FOLDER, FORMAT, PROVENANCE
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import unpack

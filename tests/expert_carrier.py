@@ -6,21 +6,21 @@ vector of that number. Every rule of the residual is one hidden unit that is 1 w
 
 import numpy as np
 import torch
+from franka_episodes import expert_episodes
 from torch import Tensor
 
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
-from diacritic.tasks.franka.observation import SLICES, WIDTH
-from diacritic.tasks.franka.task import Task
+from diacritic.tasks.franka.layout import SLICES, WIDTH
+from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.tasks import make_task
 
 LIT = 3  # the first step with a lit display
 HEIGHT, DISPLAY = SLICES["tool position"].stop - 1, SLICES["display"].start
 
 
-def short_task() -> Task:
+def short_task() -> FrankaTask:
     return make_task("two-cues", gap=1, first_gap=1, jitter=0.0, no_noise=True)
 
 
@@ -35,7 +35,7 @@ def odd_scale() -> Scale:
     return Scale(*(torch.tensor(base + 0.3 * draw.uniform(0, 1, size), dtype=torch.float32) for size, base in sizes))
 
 
-def expert_carrier(task: Task, scale: Scale, swapped: bool = False) -> tuple[dict[str, Tensor], Architecture]:
+def expert_carrier(task: FrankaTask, scale: Scale, swapped: bool = False) -> tuple[dict[str, Tensor], Architecture]:
     """The weights of one run, without the axis of runs; `swapped` takes each slot for the other one."""
     codes = 8 * task.horizon
     width = codes + 8
@@ -63,7 +63,7 @@ def expert_carrier(task: Task, scale: Scale, swapped: bool = False) -> tuple[dic
     return {name: value.float() for name, value in weights.items()}, Architecture(codes, codes, width)
 
 
-def _rules(task: Task, codes: int, width: int, swapped: bool) -> dict[str, Tensor]:
+def _rules(task: FrankaTask, codes: int, width: int, swapped: bool) -> dict[str, Tensor]:
     from_code, from_seen = torch.zeros(codes, width), torch.zeros(width, width)
     bias, out = torch.zeros(width), torch.zeros(width, codes)
     unit = 0
@@ -94,7 +94,7 @@ def _rules(task: Task, codes: int, width: int, swapped: bool) -> dict[str, Tenso
     }
 
 
-def _actions(task: Task) -> np.ndarray:
+def _actions(task: FrankaTask) -> np.ndarray:
     """The expert's actions, [T, hover, cue, 4]."""
     latents = {"theta": np.tile(np.arange(4), 2), "hover": np.repeat(np.arange(2), 4)}
     return expert_episodes(FrankaBatch(task, 8, threads=1), latents).actions.reshape(task.horizon, 2, 4, 4)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diacritic.demos.record import Raw
 from diacritic.files.convention import Convention, Factor
+from diacritic.tasks.protocol import Demonstration, Latents, Simulation
 
 PHASES = ("approach", "scan", "gap1", "grasp", "gap2", "place")
 LENGTHS = (1, 2, 2, 4, 3, 4)
@@ -35,8 +35,8 @@ class StandIn:
         return {"sides": self.sides, "slots": self.slots}
 
     @property
-    def versions(self) -> Mapping[str, str]:
-        return {"numpy": np.__version__}
+    def packages(self) -> tuple[str, ...]:
+        return ("numpy",)
 
     @property
     def phase(self) -> NDArray[np.uint8]:
@@ -60,7 +60,12 @@ class StandIn:
             shown={"distractor": ("gap2",)},
         )
 
-    def demonstrate(self, latents: Mapping[str, NDArray[np.int32]], seed: int) -> Raw:
+    def demonstrate(
+        self,
+        latents: Latents,
+        seed: int,
+        simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
+    ) -> Demonstration:
         draw = np.random.default_rng(seed)
         count, phase = len(latents["side"]), self.phase
         hidden = {**latents, **{name: draw.integers(0, 4, count, np.int32) for name in ("mass", "distractor")}}
@@ -80,9 +85,9 @@ class StandIn:
         actions = draw.normal(size=(steps, count, 4)).astype(np.float32)
         success = np.arange(count) >= self.failures
         frames = self._frames(observations) if self.pixels else None
-        return Raw(observations, actions, np.repeat(phase[:, None], count, 1), hidden, success, frames)
+        return Demonstration(observations, actions, np.repeat(phase[:, None], count, 1), hidden, success, frames)
 
-    def choices(self, latents: Mapping[str, NDArray[np.int32]]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """Outward moves name the class; everything else is the phase."""
         names = [*PHASES, *(f"side{k}" for k in range(self.sides)), *(f"slot{k}" for k in range(self.slots))]
         choices = np.repeat(self.phase.astype(np.int32)[:, None], len(latents["side"]), 1)

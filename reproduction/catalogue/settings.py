@@ -37,20 +37,19 @@ def _forecaster() -> Value:
 
 
 def _observation() -> Value:
-    from diacritic.studies.recordings import franka_task
-    from diacritic.tasks.franka.observation import SLICES
-    from diacritic.tasks.franka.task import NOISE
+    from diacritic.studies.recordings import recorded_task
+    from diacritic.tasks.franka.layout import NOISE, SLICES
 
     size = max(part.stop for part in SLICES.values())
-    return value((1000 * NOISE, size, 100 * franka_task(SETTINGS["gap 6"]).jitter))
+    return value((1000 * NOISE, size, 100 * recorded_task(SETTINGS["gap 6"]).parameters["jitter"]))
 
 
 def _distances() -> Value:
     """Steps from the last display to the first step at which each class is used: slot at three gaps, then side."""
-    from diacritic.studies.recordings import franka_task
-    from diacritic.training.demonstrations import last_reveal
+    from diacritic.studies.recordings import recorded_task
+    from diacritic.tasks.protocol import last_reveal
 
-    places = [franka_task(SETTINGS[f"gap {gap}"]) for gap in figure("config.distances", "gap")]
+    places = [recorded_task(SETTINGS[f"gap {gap}"]) for gap in figure("config.distances", "gap")]
     slots = [place.decisions["slot"] - last_reveal(place) for place in places]
     return value([*slots, places[0].decisions["side"] - last_reveal(places[0])])
 

@@ -7,7 +7,6 @@ import pytest
 from expert_carrier import short_task
 from measure_twin import store_run
 
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import Cell
 from diacritic.demos.record import record
 from diacritic.measure import interventions_recorded
@@ -22,7 +21,7 @@ HIDDEN = Cell("gap2", "slot", "linear", "hidden", 60, 64, 0.5, (0.85, 0.98), 1e-
 
 @pytest.fixture(scope="module")
 def clean() -> Recording:
-    demos, binner = record(FrankaRecorder(short_task(), threads=1), LEARNED + 24, seed=4)
+    demos, binner = record(short_task(), LEARNED + 24, seed=4)
     return Recording(short_task(), demos, binner, ())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from certify.errors import UserError
 
 if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task
+    from diacritic.tasks.protocol import Task
 
 EXTRAS = {"mujoco": "robot", "gymnasium": "robot", "torch": "learn", "safetensors": "learn", "PIL": "report"}
 
@@ -23,16 +23,16 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def franka_task(name: str, texts: Sequence[str]) -> "Task":
-    """A Franka task with KEY=VALUE parameters, each read as the type of its default."""
+def simulated_task(name: str, texts: Sequence[str]) -> "Task":
+    """A simulated task with KEY=VALUE parameters, each read as the type of its default."""
     with remedies():
-        from diacritic.tasks.franka.tasks import make_task
+        from diacritic.tasks.registry import make
     given = pairs(texts)
-    defaults = make_task(name).parameters
+    defaults = make(name).parameters
     values = {
         key: _read(f"{name}.{key}", text, defaults[key]) if key in defaults else text for key, text in given.items()
     }
-    return make_task(name, **values)
+    return make(name, **values)
 
 
 @contextmanager

@@ -91,8 +91,8 @@ def kept_probe(recording: Path, digest: str) -> dict[str, Any] | None:
 
 def _actions(demos: "Demos") -> "list[Cell]":
     """Classes that are still to be decided on must not be told by the expert's last actions."""
-    from diacritic.commands.recorded import task_of
     from diacritic.measure.body import pending, previous_actions
+    from diacritic.tasks.registry import task_of
 
     task = task_of(demos)
     return previous_actions(demos.actions, demos.latents, task.windows, pending(task))

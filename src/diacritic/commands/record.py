@@ -1,18 +1,19 @@
-"""`diacritic record`: demonstrations of a Franka task, checked before they are believed."""
+"""`diacritic record`: demonstrations of a simulated task, checked before they are believed."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import tyro
 
-from diacritic.commands.parameters import franka_task, remedies
+from diacritic.commands.parameters import remedies, simulated_task
 from diacritic.demos.command import RecordOptions
 from diacritic.demos.command import run as record_and_check
+from diacritic.tasks.protocol import Simulation
 
 
 @dataclass(frozen=True)
 class Record:
-    """Record the scripted expert of a Franka task and check what was recorded: diacritic record two-cues gap=20. The
+    """Record the scripted expert of a task and check what was recorded: diacritic record two-cues gap=20. The
     exit status is 1 where an acceptance check fails."""
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
@@ -28,8 +29,6 @@ class Record:
     """Threads that simulate; 0 for one a core."""
 
     def run(self) -> int:
-        task = franka_task(self.task, self.parameters)
+        task = simulated_task(self.task, self.parameters)
         with remedies():
-            from diacritic.demos.franka import FrankaRecorder
-
-            return record_and_check(FrankaRecorder(task, self.threads, self.pixels, self.processes), self.options)
+            return record_and_check(task, self.options, Simulation(self.threads, self.pixels, self.processes))

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from certify.errors import UserError
-from diacritic.commands.parameters import remedies
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos, load
 from diacritic.files.run import BINNER
@@ -19,6 +18,7 @@ from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
 from diacritic.memory.shape import Architecture
+from diacritic.tasks.registry import task_of
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.compress_recorded import forgotten
@@ -30,7 +30,7 @@ from diacritic.training.train import train
 
 if TYPE_CHECKING:
     from diacritic.commands.train import Train
-    from diacritic.tasks.franka.task import Task
+    from diacritic.tasks.protocol import Task
 
 DEMONSTRATIONS, BATCH = 448, 512
 
@@ -80,17 +80,6 @@ def train_recorded(options: "Train") -> int:
     print(f"{passed}/{len(facts)} sufficient on {held_out.episodes} held-out episodes; ", end="")
     print(f"{time.perf_counter() - begun:.1f} s on {device}")
     return 0
-
-
-def task_of(demos: Demos) -> "Task":
-    """The task that a recording is of; a recording of another version of it is refused."""
-    with remedies():
-        from diacritic.tasks.franka.tasks import make_task
-    task = make_task(demos.task, **demos.parameters)
-    if demos.task_version != task.version:
-        said = f"is of version {demos.task_version} of {demos.task}, but this is version {task.version}"
-        raise UserError("recording", f"{said}; record it anew")
-    return task
 
 
 def _passes(scores: Sequence[CodeScore], task: "Task") -> bool:

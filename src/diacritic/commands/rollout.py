@@ -16,7 +16,7 @@ from certify.progress import working
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
-    from diacritic.rollout.franka import Rollouts
+    from diacritic.rollout.closed_loop import Rollouts
     from diacritic.rollout.run_loading import Group
 
 FORMAT = "diacritic-rollout/1"
@@ -24,8 +24,8 @@ FORMAT = "diacritic-rollout/1"
 
 @dataclass(frozen=True)
 class Rollout:
-    """Play trained runs in closed loop: diacritic rollout runs. Each run's folder gets rollout.json (success, side and
-    slot accuracy, action error) and rollout.npz (codes and symbols)."""
+    """Play trained runs in closed loop: diacritic rollout runs. Each run's folder gets rollout.json (success,
+    the accuracy of each class, action error) and rollout.npz (codes and symbols)."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
     """Folders of runs, or a folder that holds them."""
@@ -42,7 +42,7 @@ class Rollout:
         if not self.runs:
             raise UserError("rollout", "give the folder of at least one run")
         with remedies():
-            from diacritic.rollout.franka import play, takeover
+            from diacritic.rollout.closed_loop import play, takeover
             from diacritic.rollout.run_loading import groups
 
             for group in groups(self.runs):
@@ -66,7 +66,7 @@ def _write(path: Path, seed: int, until: str | None, found: "Rollouts", k: int) 
 
     assert found.symbols is not None  # a stored run brings its binner
     rates = [conditional_entropy(c, o) for c, o in zip(found.codes[k], found.symbols[k], strict=True)]
-    episodes = {name: getattr(found, name)[k].tolist() for name in ("success", "side", "slot")}
+    episodes = {name: found.outcome[name][k].tolist() for name in found.shares}
     document: dict[str, Any] = {
         "format": FORMAT,
         "seed": seed,
@@ -89,12 +89,12 @@ def _show(group: "Group", found: "Rollouts") -> None:
     console = Console(width=None if sys.stdout.isatty() else 400)
     settings = " ".join(f"{key}={value}" for key, value in group.task.parameters.items())
     table = Table(title=f"{group.task.name} {settings}", title_justify="left", box=None)
-    heads = ("learner", "seed", "success", "side", "slot", "action error (cm)", "unseen symbols", "run")
+    heads = ("learner", "seed", *found.shares, "action error (cm)", "unseen symbols", "run")
     for head in heads:
         table.add_column(head, justify="left" if head in ("learner", "run") else "right")
     for k, run in enumerate(group.runs):
         numbers = found.summary(k)
-        shares = [f"{numbers[name]:.2f}" for name in ("success", "side", "slot")]
+        shares = [f"{numbers[name]:.2f}" for name in found.shares]
         error = "—" if numbers["action_error_cm"] is None else f"{numbers['action_error_cm']:.2f}"
         name, seed = run.manifest.learner, str(run.manifest.seed)
         table.add_row(name, seed, *shares, error, str(numbers["unseen_symbols"]), str(run.path))

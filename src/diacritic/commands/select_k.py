@@ -10,7 +10,7 @@ import tyro
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.commands.parameters import franka_task, pairs, remedies
+from diacritic.commands.parameters import pairs, remedies, simulated_task
 
 if TYPE_CHECKING:
     from diacritic.studies.cell import Cell
@@ -124,7 +124,7 @@ def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
     how = {key: value for key, value in pairs(texts).items() if key in HOW}
     own = [text for text in texts if text.partition("=")[0] not in HOW]
-    values = franka_task(name, own).parameters
+    values = simulated_task(name, own).parameters
     return {key: values[key] for key in pairs(own)} | {key: int(value) for key, value in how.items()}
 
 

@@ -57,7 +57,7 @@ class Place:
 
     def setting(self, work: Path, device: str = "cpu", quick: bool = False) -> "Setting":
         """The same for an engine."""
-        from diacritic.rollout.franka import EPISODES
+        from diacritic.rollout.closed_loop import EPISODES
         from diacritic.studies.choose import QUICK_EPISODES_PLAYED, QUICK_STEPS
         from diacritic.studies.engine import Setting
         from diacritic.training.demonstrations import FORECASTER_STEPS

@@ -1,4 +1,4 @@
-"""`diacritic video`: one episode of a Franka task as a short film."""
+"""`diacritic video`: one episode of a simulated task as a short film."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import tyro
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.commands.parameters import franka_task, pairs, remedies
+from diacritic.commands.parameters import pairs, remedies, simulated_task
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Video:
                     raise UserError(str(self.run_), "holds several runs; give one of them")
                 task, player, binner = group.task, group.policies(), group.binner
             else:
-                task = franka_task(self.task, self.parameters)
+                task = simulated_task(self.task, self.parameters)
             from diacritic.report.video import film, write_film
 
             write_film(film(task, player, binner, latents, self.seed), self.out)

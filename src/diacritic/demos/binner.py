@@ -14,13 +14,13 @@ from certify.errors import UserError
 from diacritic.files.atomic import read_json, write_text
 from diacritic.files.convention import Convention, Factor
 from diacritic.files.demos import Floats
+from diacritic.tasks.protocol import Latents
 
 FORMAT = "diacritic-binner/1"
 NULL = -1  # the class that is not seen
 UNSEEN = -1  # a symbol that never occurred in the recording
 
 Ints = NDArray[np.int64]
-Latents = Mapping[str, NDArray[np.int32]]
 
 
 class Reading(NamedTuple):
@@ -190,7 +190,7 @@ class OnlineReader:
         self._step = 0
 
     def read(self, observations: Floats) -> NDArray[np.int32]:
-        """The symbols [N] of the next step from its observations [N, 27]."""
+        """The symbols [N] of the next step from its observations [N, channels]."""
         symbols = self.binner.symbols(observations[None], start=self._step)[0]
         self._step += 1
         self.unseen += int((symbols == UNSEEN).sum())

@@ -12,6 +12,7 @@ from diacritic.demos.reconstruct import complete
 from diacritic.demos.record import Recordable, record
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import load, save
+from diacritic.tasks.protocol import Simulation
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class RecordOptions:
     fresh: bool = True
     """Let the checks record as many episodes anew, with the next seed, and demand the same certificate."""
     pictured: tuple[str, ...] = ()
-    """Hidden variables that the pixel probe asks for, such as side slot; by default all, which takes long."""
+    """Hidden variables that the pixel probe asks for, by default all, which takes long."""
     batch: int = 64
     """Episodes that are simulated at once."""
     model: bool = False
@@ -43,12 +44,16 @@ class RecordOptions:
         return self.out or Path("out") / "demos" / f"{task}-{self.seed}"
 
 
-def run(task: Recordable, options: RecordOptions) -> int:
+def run(
+    task: Recordable,
+    options: RecordOptions,
+    simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
+) -> int:
     """Record and check; 0 if every check passed (or none was asked for), 1 otherwise."""
     if options.lerobot is not None and options.lerobot.exists():
         raise UserError(str(options.lerobot), "exists already; choose a new folder")
     stem = options.stem(task.name)
-    demos, binner = record(task, options.episodes, options.seed, options.batch)
+    demos, binner = record(task, options.episodes, options.seed, options.batch, simulation)
     manifest = save(demos, stem)
     binner.save(stem.with_name(stem.name + ".binner.json"))
     print(f"{manifest}: {demos.episodes} episodes of {demos.steps} steps, SHA-256 {demos.digest[:16]}…")
@@ -56,7 +61,8 @@ def run(task: Recordable, options: RecordOptions) -> int:
         write_text(stem.with_name(stem.name + ".model.json"), complete(demos).model.to_json() + "\n")
     passed = True
     if options.checks:
-        fresh = record(task, options.episodes, options.seed + 1, options.batch)[0] if options.fresh else None
+        seed = options.seed + 1
+        fresh = record(task, options.episodes, seed, options.batch, simulation)[0] if options.fresh else None
         held_out = min(HELD_OUT, -(-demos.episodes // 4))
         found = accept(demos, binner, fresh, held_out, pictured=options.pictured)
         store(stem, found)

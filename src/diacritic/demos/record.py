@@ -1,32 +1,25 @@
 """Recording: batches of scripted episodes, stratified over what is hidden, symbolised by the frozen convention."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+import diacritic
 from certify.errors import UserError
 from certify.progress import track
-from diacritic.demos.binner import Binner, Latents
+from diacritic.demos.binner import Binner
 from diacritic.demos.strata import stratified
 from diacritic.files.convention import Convention
-from diacritic.files.demos import Demos, Floats
-
-
-class Raw(NamedTuple):
-    """What a simulator gives of a batch of expert episodes, time-major."""
-
-    observations: Floats  # [T, N, 27]
-    actions: Floats  # [T, N, A]
-    phase: NDArray[np.uint8]  # [T, N]
-    latents: Latents  # each [N]
-    success: NDArray[np.bool_]  # [N]
-    frames: NDArray[np.uint8] | None = None  # [T, N, 64, 64, 3]
+from diacritic.files.demos import Demos
+from diacritic.tasks.protocol import Demonstration, Latents, Simulation
 
 
 class Recordable(Protocol):
-    """A task that can be demonstrated: `demonstrate` plays the expert once for each given latent configuration."""
+    """The part of a task that recording needs: `demonstrate` plays the expert once for each latent configuration."""
 
     @property
     def name(self) -> str: ...
@@ -35,34 +28,38 @@ class Recordable(Protocol):
     @property
     def parameters(self) -> Mapping[str, Any]: ...
     @property
-    def versions(self) -> Mapping[str, str]: ...
+    def packages(self) -> Sequence[str]: ...
     @property
     def convention(self) -> Convention: ...
-    def demonstrate(self, latents: Latents, seed: int) -> Raw: ...
-    def choices(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """The expert's symbolic action at every step, [T, N], and the names of these actions."""
-        ...
+    def demonstrate(self, latents: Latents, seed: int, simulation: Simulation = ...) -> Demonstration: ...
+    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]: ...
 
 
-def record(task: Recordable, episodes: int, seed: int = 0, batch: int = 64) -> tuple[Demos, Binner]:
+def record(
+    task: Recordable,
+    episodes: int,
+    seed: int = 0,
+    batch: int = 64,
+    simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
+) -> tuple[Demos, Binner]:
     """Record `episodes` demonstrations and fit the binner to them; the same seed gives the same recording."""
     if batch < 1:
         raise UserError("batch", f"expected at least one episode, not {batch}")
     if seed < 0:
         raise UserError("seed", f"{seed} is negative; give 0 or more")
     latents = stratified(task.convention.strata, episodes, seed, task.convention.nuisances)
-    parts: list[Raw] = []
+    parts: list[Demonstration] = []
     for first in track(range(0, episodes, batch), f"recording {task.name}"):
         chosen = {name: values[first : first + batch] for name, values in latents.items()}
-        parts.append(task.demonstrate(chosen, _seed(seed, first // batch)))
+        parts.append(task.demonstrate(chosen, _seed(seed, first // batch), simulation))
     return assemble(task, seed, joined(parts))
 
 
-def assemble(task: Recordable, seed: int, raw: Raw) -> tuple[Demos, Binner]:
+def assemble(task: Recordable, seed: int, raw: Demonstration) -> tuple[Demos, Binner]:
     """Fit the binner, and give every step its symbol Ō_t and its symbolic action."""
     convention = task.convention
     binner = Binner.fit(convention, raw.observations, raw.latents)
-    choices, choice_names = task.choices(raw.latents)
+    choices, choice_names = task.symbolic_actions(raw.latents)
     demos = Demos(
         task=task.name,
         parameters=dict(task.parameters),
@@ -78,19 +75,19 @@ def assemble(task: Recordable, seed: int, raw: Raw) -> tuple[Demos, Binner]:
         latents=dict(raw.latents),
         success=raw.success,
         frames=raw.frames,
-        versions=dict(task.versions),
+        versions=_versions(task.packages),
         task_version=task.version,
     )
     return demos, binner
 
 
-def joined(parts: list[Raw]) -> Raw:
+def joined(parts: list[Demonstration]) -> Demonstration:
     """Batches side by side."""
     first, *others = parts
     if any(part.latents.keys() != first.latents.keys() for part in others):
         raise UserError("latents", "the batches recorded different latents")
     frames = [part.frames for part in parts if part.frames is not None]
-    return Raw(
+    return Demonstration(
         observations=np.concatenate([part.observations for part in parts], axis=1),
         actions=np.concatenate([part.actions for part in parts], axis=1),
         phase=np.concatenate([part.phase for part in parts], axis=1),
@@ -98,6 +95,12 @@ def joined(parts: list[Raw]) -> Raw:
         success=np.concatenate([part.success for part in parts]),
         frames=np.concatenate(frames, axis=1) if frames else None,
     )
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    """What decides the numbers of a recording, by version."""
+    own = {"diacritic": diacritic.__version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in packages}
 
 
 def _seed(seed: int, batch: int) -> int:

@@ -1,4 +1,4 @@
-"""A Franka task as a place to audit foreign policies: its recorded episodes, and the simulator for the closed loop."""
+"""A recorded task as a place to audit foreign policies: its episodes, and the simulator for the closed loop."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,10 +20,9 @@ from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE
 from diacritic.measure.scripted_policy import Stage, whole_episodes
 from diacritic.measure.verdict import Control, Finding
-from diacritic.rollout.franka import play
-from diacritic.tasks.franka.pixels import pixel_channels
-from diacritic.tasks.franka.task import draw_latents
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.rollout.closed_loop import play
+from diacritic.tasks.protocol import draw_latents, policy_view
+from diacritic.tasks.registry import task_of
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -36,16 +35,13 @@ class RecordedSetting:
     most_pairs = 48
 
     def __init__(self, demos: Demos, most: int = 256, played: int = 16, seed: int = 0) -> None:
-        self.task = make_task(demos.task, **demos.parameters)
-        if demos.task_version != self.task.version:
-            said = f"was recorded with version {demos.task_version} of {demos.task}; this is {self.task.version}"
-            raise UserError("demos", f"{said}; record anew")
+        self.task = task_of(demos)
         last = slice(max(0, demos.episodes - most), None)
         self.demos, self._played, self._seed = demos.take(last), played, seed
         self._classes = Classes.of(demos.symbols, demos.choices).take(last)
         self.title, count = demos.task, self.demos.episodes
         few = most_values(count)
-        labels = hidden_labels(self.demos)
+        labels = hidden_labels(self.demos, self.task)
         self._hidden = {name: coarse(values, int(values.max()) + 1, few) for name, values in labels.items()}
         self.occupancy = f"{count} recorded episodes"
         self.decisions = list(self.task.decisions.values())
@@ -66,7 +62,7 @@ class RecordedSetting:
 
     def sight(self, observation: Floats, frame: NDArray[np.uint8] | None) -> Sight:
         """What a policy is shown; one with a camera does not see where things are."""
-        return Sight(observation if frame is None else pixel_channels(observation), frame=frame)
+        return Sight(policy_view(self.task, observation, frame), frame=frame)
 
     def executed(self, action: Floats | None) -> Sight:
         if action is None:

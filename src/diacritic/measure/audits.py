@@ -116,9 +116,9 @@ def audit(
     seed: int = 0,
     name: str = "",
 ) -> Audit:
-    """Audit a policy on a task: a model, the name of one, a symbolic environment, or the recording of a Franka task.
+    """Audit a policy on a task: a model, the name of one, a symbolic environment, or the recording of a simulated task.
 
-    `episodes` are played in closed loop on a Franka task (0: none); symbolic tasks are played exactly.
+    `episodes` are played in closed loop on a recorded task (0: none); symbolic tasks are played exactly.
     """
     foreign, setting = adapt(policy), _setting(task, episodes, seed)
     scripts = whole_episodes(setting.episodes)

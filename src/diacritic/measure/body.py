@@ -2,7 +2,7 @@
 
 Under its own occupancy the class-conditional mean positions of the end effector should coincide while the class is
 hidden. Where they part, the pose can carry what the code does not. Whether it is also read is another question, which
-a reset of the code answers (`interventions_franka`).
+a reset of the code answers (`interventions_closed_loop`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from certify.optional import import_optional
 from diacritic.demos.leaks import Cell, Question, kernel_probe, linear_probe, table
 
 if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task
+    from diacritic.tasks.protocol import Task
 
 LEVEL = 0.01  # of the family-wise error over steps, axes and pairs of classes
 LEAST = 0.5  # centimetres: two and a half standard deviations of the sensor noise

@@ -16,7 +16,7 @@ from diacritic.measure.scores import StepScore
 from diacritic.measure.windows import Steps, Windows, derived_windows, task_windows
 
 if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task
+    from diacritic.tasks.protocol import Task
 
 Floats = NDArray[np.float64]
 THRESHOLD = 0.9  # a score must exceed it
@@ -150,14 +150,15 @@ def full(windows: Windows) -> Gate:
 
 
 def relaxed(windows: Windows) -> Gate:
-    """Mean S_Γ over the second gap and mean S_G while placing: what survives the grasp, and no more."""
-    if "gap2" not in windows.memory or not windows.placing:
-        raise UserError("relaxed gate", "the task has no second gap or no place phase; use the full gate")
-    return Gate.of("relaxed", {"gap2": windows.memory["gap2"]}, {"place": windows.placing}, averaged=True)
+    """Mean S_Γ over the last window and mean S_G over the last acting phase: what survives the first decision."""
+    if len(windows.memory) < 2 or not windows.acting:
+        raise UserError("relaxed gate", "the task has no second window or no phase that acts; use the full gate")
+    window, phase = list(windows.memory)[-1], list(windows.acting)[-1]
+    return Gate.of("relaxed", {window: windows.memory[window]}, {phase: windows.acting[phase]}, averaged=True)
 
 
 def at_use(windows: Windows, decision: str) -> Gate:
-    """S_G at the first decision of one class alone: class-specific sufficiency, the gate of `hidden-mass`."""
+    """S_G at the first decision of one class alone: class-specific sufficiency."""
     if decision not in windows.decisions:
         raise UserError("decision", f"{decision!r} is unknown; there are {', '.join(windows.decisions) or 'none'}")
     return Gate.of(f"{decision} at use", {}, {decision: windows.decisions[decision]})
@@ -168,11 +169,6 @@ def kept(windows: Windows, window: str) -> Gate:
     if window not in windows.memory:
         raise UserError("window", f"{window!r} is unknown; there are {', '.join(windows.memory) or 'none'}")
     return Gate.of(f"{window} memory", {window: windows.memory[window]}, {})
-
-
-def weighing(windows: Windows) -> Gate:
-    """S_Γ at every gap step and S_G at the grasp decision; placing is re-revealed by the load."""
-    return Gate.of("weighing", windows.memory, {"side": windows.decisions["side"]})
 
 
 def t_maze(windows: Windows) -> Gate:
@@ -186,11 +182,10 @@ def external(windows: Windows) -> Gate:
 
 
 def task_gate(task: "Task") -> Gate:
-    """The gate by which a Franka task is judged."""
-    windows = task_windows(task)
-    if task.name == "hidden-mass":
-        return at_use(windows, "slot")
-    return weighing(windows) if task.name == "weighing" else full(windows)
+    """The gate by which a task says that it is judged."""
+    gate, windows = task.gate, task_windows(task)
+    memory = {name: windows.memory[name] for name in gate.windows}
+    return Gate.of(gate.name, memory, {name: windows.decisions[name] for name in gate.decisions}, gate.averaged)
 
 
 def judge_scores(

@@ -15,7 +15,7 @@ from diacritic.measure.verdict import Control, intervention_controls
 from diacritic.memory.module import Carrier
 from diacritic.memory.shape import Shape
 from diacritic.rollout.run_loading import StoredRun
-from diacritic.tasks.franka.pixels import pixel_channels
+from diacritic.tasks.protocol import policy_view
 
 Ints = NDArray[np.integer[Any]]
 PAIRS = 512  # of histories that are intervened on
@@ -57,7 +57,7 @@ class _Shown:
     @staticmethod
     def of(run: StoredRun, demos: Demos, symbols: int) -> "_Shown":
         """Standardised observations, one-hot symbols where the carrier knows any, and frames where there are any."""
-        looked = demos.observations if demos.frames is None else pixel_channels(demos.observations)
+        looked = policy_view(run.task, demos.observations, demos.frames)
         known = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=symbols)
         hot = torch.nn.functional.one_hot(known, symbols + 1)[..., :symbols].float() if symbols else None
         frames = None if demos.frames is None else torch.from_numpy(demos.frames)

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from diacritic.files.demos import Demos
 from diacritic.measure.bootstrap import WindowIntervals, window_intervals
-from diacritic.measure.content import hidden_labels, information, questions, start_position
+from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.crossval import explained_surplus, rate_bound
 from diacritic.measure.recorded import Classes
 from diacritic.measure.resolution import resolution_sweep
 from diacritic.measure.verdict import Control
+from diacritic.tasks.protocol import Task
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -22,9 +23,11 @@ GRID = 0.02  # metres: the grid on which position in the code is looked for
 NEGLIGIBLE = 0.1  # bits that the position may explain of the code beyond the null; a smaller surplus is not explained
 
 
-def rate_controls(codes: Ints, classes: Classes, demos: Demos, windows: Mapping[str, Sequence[int]]) -> list[Control]:
+def rate_controls(
+    codes: Ints, classes: Classes, demos: Demos, task: Task, windows: Mapping[str, Sequence[int]]
+) -> list[Control]:
     """Of one run's codes [T, N] on the episodes of a recording."""
-    labels = hidden_labels(demos)
+    labels = hidden_labels(demos, task)
     positions = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
     controls = []
     for name, steps in windows.items():
@@ -33,10 +36,10 @@ def rate_controls(codes: Ints, classes: Classes, demos: Demos, windows: Mapping[
         if positions[list(steps)].std(1).any():  # without noise a waiting arm stands still
             controls += _position(name, codes, demos, positions, steps)
         if found.surplus is not None and found.surplus.value > NEGLIGIBLE:
-            controls += _surplus(name, codes, classes, demos, positions, steps)
+            controls += _surplus(name, codes, classes, demos, task, positions, steps)
         bits = {
             question.title: float(information(codes[None], demos.symbols, question, labels)[0, list(steps)].mean())
-            for question in questions(demos.task, labels)
+            for question in questions(task, labels)
         }
         told = ", ".join(f"{title} {value:.2f}" for title, value in bits.items())
         controls.append(Control("rate", f"content, {name}", None, told or "no hidden value is recorded", bits))
@@ -64,14 +67,14 @@ def _position(name: str, codes: Ints, demos: Demos, positions: Floats, steps: Se
 
 
 def _surplus(
-    name: str, codes: Ints, classes: Classes, demos: Demos, positions: Floats, steps: Sequence[int]
+    name: str, codes: Ints, classes: Classes, demos: Demos, task: Task, positions: Floats, steps: Sequence[int]
 ) -> list[Control]:
-    """At the middle of a window: how much of H(C|Γ,Ō) the first place explains, and all positions until then."""
+    """At the middle of a window: how much of H(C|Γ,Ō) the initial state explains, and all positions until then."""
     middle = steps[len(steps) // 2]
-    place = start_position(demos)
+    start = task.initial_state(demos.observations)
     path = np.moveaxis(positions[: middle + 1], 0, 1).reshape(demos.episodes, -1)
     told, bits = [], {}
-    for what, inputs in (("the object's first place", place), ("that and the arm's path", np.hstack([place, path]))):
+    for what, inputs in (("the initial state", start), ("that and the body's path", np.hstack([start, path]))):
         if not (inputs.std(0) > 1e-9).any():
             continue
         found = explained_surplus(codes[middle], classes.memory[middle], classes.symbols[middle], inputs)

@@ -1,4 +1,4 @@
-"""Saved runs on a recorded Franka task: held-out codes, estimator controls, and the probes in closed loop."""
+"""Saved runs on a recorded task: held-out codes, estimator controls, and the probes in closed loop."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
 from diacritic.measure.gates import THRESHOLD, THRESHOLDS, Gate, Judgement, full, kept, task_gate
 from diacritic.measure.interventions import Attribution
-from diacritic.measure.interventions_franka import attribute_franka
+from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.own_play import OwnPlay, own_play
@@ -36,8 +36,7 @@ from diacritic.measure.verdict import (
 from diacritic.measure.windows import task_windows
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import Task
 
 Ints = NDArray[np.integer[Any]]
 
@@ -110,22 +109,16 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
     evaluation = evaluation_of(judged.scores, 0, gate, reported, judged.errors if reads_out else None)
     controls = [
         *_sufficiency(evaluation, judged, task),
-        *rate_controls(judged.trace.codes[0], classes, judged.demos, reported),
+        *rate_controls(judged.trace.codes[0], classes, judged.demos, task, reported),
         construction(run.architecture),
         *interventions_watched(run, judged.demos, classes.action, list(task.decisions.values())),
         *more,
     ]
     occupancy = f"codes on {episodes}, expert occupancy"
     seed = run.manifest.seed
-    subject = Subject(run.path.name, _title(task), run.manifest.learner, seed, occupancy)
+    subject = Subject(run.path.name, task.title, run.manifest.learner, seed, occupancy)
     profile = Profile(evaluation.rate.tolist(), list(classes.required), list(classes.decision), windows.memory)
     return judge(subject, evaluation.judgement, profile, controls, run.architecture.sole_carrier)
-
-
-def _title(task: Task) -> str:
-    """The task with the parameters that are not its defaults."""
-    usual = make_task(task.name).parameters
-    return " ".join([task.name, *(f"{key}={value}" for key, value in task.parameters.items() if value != usual[key])])
 
 
 def held_out(run: StoredRun, demos: Demos) -> tuple[Demos, int]:
@@ -143,7 +136,7 @@ def _same_task(group: Group, demos: Demos, option: str) -> None:
 
 def _judged(run: StoredRun, demos: Demos, classes: Classes) -> _Judged:
     player = Policies({name: value[None] for name, value in run.weights.items()}, run.architecture, run.scale)
-    trace = teacher_forced(player, demos)
+    trace = teacher_forced(player, demos, run.task)
     errors = {name: float(error[0]) for name, error in trace.decision_errors(run.task).items()}
     return _Judged(trace, classes, score_cohort(trace.codes, classes, run.architecture.codes), errors)
 
@@ -172,17 +165,19 @@ def _sufficiency(evaluation: Evaluation, judged: _Judged, task: Task) -> list[Co
     right = all(error < CORRECT for error in errors.values())
     controls.append(Control("sufficiency", "decision errors", right, f"share of wrong classes: {said}", dict(errors)))
     # the flags are defined where the second gap requires a bit
-    if "slot" in errors and "gap2" in task.windows and scores.required[list(task.windows["gap2"])].mean() > LOW_RATE:
-        controls.append(_flags(errors["slot"], scores, task))
+    second = list(task.windows)[1:2]
+    if errors and second and scores.required[list(task.windows[second[0]])].mean() > LOW_RATE:
+        last = max(task.decisions, key=lambda name: task.decisions[name])
+        controls.append(_flags(errors[last], scores, task, second[0]))
     return controls
 
 
-def _flags(error: float, scores: CohortScores, task: Task) -> Control:
+def _flags(error: float, scores: CohortScores, task: Task, window: str) -> Control:
     """The audit: decided correctly, with a memory that looks too small for it."""
     windows = task_windows(task)
-    rate = float(scores.rate[0, list(task.windows["gap2"])].mean())
+    rate = float(scores.rate[0, list(task.windows[window])].mean())
     passes = [
-        bool(g.passes(scores.sufficiency, scores.instantaneous)[0]) for g in (full(windows), kept(windows, "gap2"))
+        bool(g.passes(scores.sufficiency, scores.instantaneous)[0]) for g in (full(windows), kept(windows, window))
     ]
     raised = Evidence(error, rate, *passes).flags
     said = "; ".join(f"flag {name}, an alarm and no proof: {RULES[name]}" for name in raised) or "no flag is raised"
@@ -191,7 +186,7 @@ def _flags(error: float, scores: CohortScores, task: Task) -> Control:
 
 def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
     parameters = {name: value[None] for name, value in run.weights.items()}
-    return attribute_franka(
+    return attribute_closed_loop(
         group.task,
         parameters,
         run.architecture,

@@ -16,8 +16,7 @@ from diacritic.measure.gates import Symbolic
 from diacritic.measure.scores import Requirement
 from diacritic.rollout.policies import Player
 from diacritic.rollout.trained_machines import machines
-from diacritic.tasks.franka.pixels import pixel_channels
-from diacritic.tasks.franka.task import Task
+from diacritic.tasks.protocol import Task, policy_view
 from diacritic.training.cohort import Cohort
 from diacritic.training.kl_bound import kl_profile
 
@@ -66,7 +65,9 @@ class RecordedTrace:
         }
 
 
-def teacher_forced(player: Player, demos: Demos, symbol_names: Sequence[str] | None = None) -> RecordedTrace:
+def teacher_forced(
+    player: Player, demos: Demos, task: Task, symbol_names: Sequence[str] | None = None
+) -> RecordedTrace:
     """Every policy of a player along every episode.
 
     `symbol_names` are those of the recording that the policies learned from, where `demos` is another one.
@@ -79,7 +80,7 @@ def teacher_forced(player: Player, demos: Demos, symbol_names: Sequence[str] | N
     player.begin(demos.episodes)
     codes, actions = [], []
     for t in range(demos.steps):
-        seen = demos.observations[t] if demos.frames is None else pixel_channels(demos.observations[t])
+        seen = policy_view(task, demos.observations[t], demos.frames)
         before = None if t == 0 else each(demos.actions[t - 1])
         frames = None if demos.frames is None else each(demos.frames[t])
         code, action = player.step(each(seen), before, each(symbols[t]), frames)

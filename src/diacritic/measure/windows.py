@@ -1,14 +1,14 @@
 """Where a memory is looked at: the waiting gaps and decision steps of a task, or those that a certificate implies."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from certify.errors import UserError
 from diacritic.measure.scores import POSITIVE
 
 if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task
+    from diacritic.tasks.protocol import Task
 
 Steps = tuple[int, ...]
 
@@ -19,7 +19,7 @@ class Windows:
 
     memory: Mapping[str, Steps]  # where something may have to be carried
     decisions: Mapping[str, int]  # where the expert's action depends on it for the first time
-    placing: Steps = ()  # the place phase of a robot task
+    acting: Mapping[str, Steps] = field(default_factory=dict)  # the phases in which a task acts on a class
 
     def reported(self, required: Sequence[float]) -> dict[str, Steps]:
         """The steps over which a rate is averaged: a window, and the decision that ends it if memory is required."""
@@ -33,9 +33,10 @@ class Windows:
 
 
 def task_windows(task: "Task") -> Windows:
-    """What a Franka task declares."""
+    """What a simulated task declares."""
     gaps = {name: tuple(steps) for name, steps in task.windows.items()}
-    return Windows(gaps, dict(task.decisions), tuple(task.phase_steps("place")))
+    acting = {name: tuple(t for t, phase in enumerate(task.phases) if phase == name) for name in task.acting_phases}
+    return Windows(gaps, dict(task.decisions), {name: steps for name, steps in acting.items() if steps})
 
 
 def derived_windows(required: Sequence[float | None], decision: Sequence[float]) -> Windows:

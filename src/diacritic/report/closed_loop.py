@@ -1,4 +1,4 @@
-"""The closed loop on the page: success, side and slot accuracy of every policy, and a film of one."""
+"""The closed loop on the page: success and the accuracy of every class, by policy, and a film of one."""
 
 import base64
 import tempfile
@@ -11,12 +11,12 @@ from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
 from diacritic.measure.statistics import wilson
-from diacritic.report.charts import AMBER, GOOD, ROSE, Chart, chart, plain
+from diacritic.report.charts import AMBER, GOOD, GREY, ROSE, Chart, chart, plain
 from diacritic.report.inputs import FILM_BYTES, FILMS, Inputs
 from diacritic.report.runs import Run
 
 MOST_BARS = 64
-MEASURES = {"success": (GOOD, "circle"), "side": (AMBER, "diamond"), "slot": (ROSE, "square")}
+MARKS = ((GOOD, "circle"), (AMBER, "diamond"), (ROSE, "square"), (GREY, "cross"))  # success, then each class
 Shown = dict[str, Any]
 
 
@@ -28,14 +28,18 @@ def view(inputs: Inputs, filmed: bool = True) -> Shown | None:
     if not (played or exact or film):
         return None
     table = [_row(run) for run in [*played, *exact]]
-    return {"chart": shares(played[:MOST_BARS]) if played else None, "table": table, "film": film}
+    classes = list(dict.fromkeys(name for row in table for name in row.get("classes", {})))
+    drawn = shares(played[:MOST_BARS]) if played else None
+    return {"chart": drawn, "table": table, "classes": classes, "film": film}
 
 
 def shares(runs: Sequence[Run]) -> Chart:
-    """Success, side and slot of every policy, with 95 % Wilson intervals over its episodes."""
+    """Success and class accuracy of every policy, with 95 % Wilson intervals over its episodes."""
     x, common = names(runs)
     traces = []
-    for name, (colour, symbol) in MEASURES.items():
+    measured = outcomes(runs)
+    for k, name in enumerate(measured):
+        colour, symbol = MARKS[k % len(MARKS)]
         rows = [_share(run, name) for run in runs]
         traces.append(
             {
@@ -54,8 +58,14 @@ def shares(runs: Sequence[Run]) -> Chart:
                 },
             }
         )
-    label = f"Closed-loop success, side and slot accuracy of {len(runs)} policies with 95 % intervals"
+    label = f"Closed-loop {', '.join(measured)} of {len(runs)} policies with 95 % intervals"
     return chart(traces, label, common, "share of episodes", yaxis={"range": [-0.03, 1.03]})
+
+
+def outcomes(runs: Sequence[Run]) -> list[str]:
+    """Success, and the classes that every one of the runs reports."""
+    by_run = [run.rollout["by_episode"] for run in runs if run.rollout is not None]
+    return [name for name in by_run[0] if all(name in episodes for episodes in by_run)]
 
 
 def names(runs: Sequence[Run]) -> tuple[list[str], str]:
@@ -80,7 +90,8 @@ def _row(run: Run) -> Shown:
     if run.rollout is None:
         return known | {"how": "exact, every history"}
     _, low, high = _share(run, "success")
-    more = {name: run.rollout[name] for name in ("side", "slot", "action_error_cm")}
+    classes = {name: run.rollout[name] for name in outcomes([run]) if name != "success"}
+    more = {"classes": classes, "action_error_cm": run.rollout["action_error_cm"]}
     return known | more | {"how": f"{run.rollout['episodes']} episodes", "low": low, "high": high}
 
 

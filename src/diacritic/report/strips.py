@@ -12,11 +12,10 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.report.runs import Run
 from diacritic.report.titles import recorded_task
-from diacritic.tasks.franka.task import Latents
+from diacritic.tasks.protocol import Ints, Latents
 
 MOST_RUNS, MOST_ROWS = 32, 16
 COLOURS = 16  # of the style sheet; further codes use them again, and are told apart by their numbers
-CLASSES = ("side", "slot")
 Shown = dict[str, Any]
 Codes = NDArray[np.integer[Any]]
 
@@ -47,12 +46,12 @@ def _rows(run: Run, model: Model | None, recordings: Sequence[Demos]) -> tuple[C
     played = run.played() if run.recorded else None
     if played is not None:
         latents = {name.removeprefix("latent:"): played[name] for name in played if name.startswith("latent:")}
-        chosen, titles = _by_latent(latents | _classes(run, latents), played["codes"].shape[1])
+        chosen, titles = _by_latent(latents | _classes(run, latents), _class_names(run), played["codes"].shape[1])
         return played["codes"][:, chosen], titles, "closed loop"
     codes = run.codes()
     known = next((demos for demos in recordings if demos.digest == run.manifest.demos_sha256), None)
     if known is not None:
-        chosen, titles = _by_latent(_latents(run, known), codes.shape[1])
+        chosen, titles = _by_latent(_latents(run, known), _class_names(run), codes.shape[1])
         return codes[:, chosen], titles, "the expert acts"
     exact = None if run.manifest.episodes.which != "all" else model
     titles = (None if exact is None else _histories(exact, codes.shape)) or _numbered(codes.shape[1])
@@ -67,15 +66,23 @@ def _latents(run: Run, demos: Demos) -> Latents:
     return {name: values[chosen] for name, values in demos.latents.items()}
 
 
-def _classes(run: Run, latents: Latents) -> Latents:
+def _classes(run: Run, latents: Latents) -> dict[str, Ints]:
     """The classes on which the expert acts, where the task and its hidden values are known."""
     task = recorded_task(run.manifest.task, run.manifest.parameters)
     return task.choices(latents) if task is not None and task.latents.keys() <= latents.keys() else {}
 
 
-def _by_latent(latents: Mapping[str, NDArray[Any]], episodes: int) -> tuple[list[int], list[str]]:
+def _class_names(run: Run) -> list[str]:
+    """The classes on which the expert acts, where the task is known."""
+    task = recorded_task(run.manifest.task, run.manifest.parameters)
+    return [] if task is None else list(task.levels)
+
+
+def _by_latent(
+    latents: Mapping[str, NDArray[Any]], classes: Sequence[str], episodes: int
+) -> tuple[list[int], list[str]]:
     """The first episode of every combination of the classes that decide, or of the first hidden value."""
-    names = [name for name in CLASSES if name in latents] or list(latents)[:1]
+    names = [name for name in classes if name in latents] or list(latents)[:1]
     if not names:
         chosen = list(range(min(episodes, MOST_ROWS)))
         return chosen, _numbered(len(chosen))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from certify.errors import UserError
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import known_name, make_task
+from diacritic.tasks.protocol import Task
+from diacritic.tasks.registry import make
 
 
 def recorded_task(name: str, parameters: Mapping[str, Any]) -> Task | None:
-    """The robot task of a recording; None where this version does not know it."""
+    """The simulated task of a recording; None where this version does not know it."""
     try:
-        return make_task(name, **parameters)
+        return make(name, **parameters)
     except (UserError, TypeError, ValueError):
         return None
 
@@ -24,8 +24,4 @@ def full_title(name: str, parameters: Mapping[str, Any]) -> str:
 def short_title(name: str, parameters: Mapping[str, Any]) -> str:
     """A task with the parameters that are not as usual: `two-cues gap=20`."""
     task = recorded_task(name, parameters)
-    if task is None:
-        return full_title(name, parameters)
-    known = known_name(task)
-    usual = make_task(known).parameters
-    return " ".join([known, *(f"{key}={value}" for key, value in task.parameters.items() if value != usual[key])])
+    return full_title(name, parameters) if task is None else task.title

@@ -1,8 +1,9 @@
-"""Short films of the Franka tasks: the scene, and beside it what is told, carried and required at every step."""
+"""Short films of a simulated task: the scene, and beside it what is shown, carried and required at every step."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,16 +14,10 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.binner import Binner
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.measure.recorded import Classes
-from diacritic.rollout.franka import Loop
-from diacritic.rollout.paired_episodes import SharedEpisodes
+from diacritic.rollout.closed_loop import Loop
 from diacritic.rollout.policies import Floats, Ints, Player
-from diacritic.tasks.franka.observation import SLICES
-from diacritic.tasks.franka.pixels import Camera, Cameras, states
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import known_name
-from diacritic.tasks.franka.timeline import PHASES
+from diacritic.tasks.protocol import Task
 
 Frame = NDArray[np.uint8]
 HEIGHT, WIDTH, PANEL = 240, 320, 176  # pixels, all even, as video codecs want them
@@ -39,6 +34,7 @@ class Panel(NamedTuple):
     t: int
     horizon: int
     phase: str
+    phases: Sequence[str]
     display: Sequence[float]  # the channels as observed
     shown: int  # the number that they stand for, −1 where dark
     required: float  # bits
@@ -52,13 +48,16 @@ class Spectator:
 
     runs, pixels = 1, False
 
+    def __init__(self, actions: int) -> None:
+        self._actions = actions
+
     def begin(self, episodes: int) -> None:
         self._episodes = episodes
 
     def step(
         self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
     ) -> tuple[Ints, Floats]:
-        return np.full((1, self._episodes), -1), np.zeros((1, self._episodes, 4), np.float32)
+        return np.full((1, self._episodes), -1), np.zeros((1, self._episodes, self._actions), np.float32)
 
 
 def film(
@@ -69,52 +68,62 @@ def film(
     seed: int = 0,
 ) -> Iterator[Frame]:
     """One episode of the expert, or of a player with one policy, frame by frame."""
-    required, most = _bits(task)
-    core = SharedEpisodes(task, 1, 1, seed, threads=1)
-    cameras = Cameras(core) if player is not None and player.pixels else None
-    camera = Camera(task.physical, task.slots, "side", HEIGHT, WIDTH)
+    design = Design.of(task)
+    batch = task.batch(1, seed, threads=1)
     hidden = None if latents is None else {name: np.array([value]) for name, value in latents.items()}
     takeover = task.horizon if player is None else 0
-    title = known_name(task) + ("" if player is None else ", a policy")
+    title = task.title.partition(" ")[0] + ("" if player is None else ", a policy")
+    phases, probe = tuple(dict.fromkeys(task.phases)), slice(*task.convention.probe_columns)
 
     def shot(panel: Panel) -> Frame:
-        return np.concatenate([camera.frame(states(core)[0]), draw_panel(panel)], axis=1)
+        return np.concatenate([batch.picture(HEIGHT, WIDTH), draw_panel(panel)], axis=1)
 
     try:
         panel = None
-        for moment in Loop(core, player or Spectator(), hidden, binner, takeover, cameras):
-            t, step = moment.t, task.steps[moment.t]
-            seen, shown = moment.seen[0, 0], int(task.probe_value(t, core.latents)[0])
-            phase = PHASES[int(seen[SLICES["phase"]].argmax())]
-            note = "" if step.decides is None or task.levels(step.decides) == 1 else f"decides the {step.decides}"
+        for moment in Loop(task, batch, player or Spectator(len(task.action_names)), hidden, binner, takeover):
+            t, shown = moment.t, int(task.displayed(moment.t, batch.latents)[0])
+            note = f"decides the {design.decides[t]}" if design.decides[t] else ""
             code = None if player is None else int(moment.codes[0, 0])
-            display = seen[SLICES["display"]].tolist()
-            panel = Panel(title, t + 1, task.horizon, phase, display, shown, required[t], most, code, note)
+            display = moment.seen[0, 0, probe].tolist()
+            need, most = design.required[t], max(*design.required, 1.0)
+            panel = Panel(title, t + 1, task.horizon, task.phases[t], phases, display, shown, need, most, code, note)
             yield shot(panel)
         assert panel is not None
-        note = "success" if core.outcome()["success"][0] else "failure"
+        note = "success" if batch.outcome()["success"][0] else "failure"
         last = shot(panel._replace(display=[0.0] * len(panel.display), shown=-1, required=0.0, note=note))
         for _ in range(LAST):
             yield last
     finally:
-        camera.close()
-        if cameras is not None:
-            cameras.close()
+        batch.close()
 
 
-def required_bits(task: Task) -> tuple[float, ...]:
-    """H(Γ_t | Ō_t) of the task as it is designed, every latent configuration equally likely."""
-    strata = FrankaRecorder(task).convention.strata
-    episodes = [dict(zip(strata, values, strict=True)) for values in product(*map(range, strata.values()))]
-    nuisances = dict.fromkeys(task.latents, 0)
-    hidden = [nuisances | episode for episode in episodes]
-    classes = [
-        {name: int(v[0]) for name, v in task.choices({k: np.array([x]) for k, x in h.items()}).items()} for h in hidden
-    ]
-    steps = range(task.horizon)
-    seen = _numbered([[task.symbolic_observation(t, h) for h in hidden] for t in steps])
-    acted = _numbered([[task.symbolic_action(t, c) for c in classes] for t in steps])
-    return Classes.of(seen, acted).required
+class Design(NamedTuple):
+    """A task as it is designed, every latent configuration equally likely."""
+
+    required: tuple[float, ...]  # H(Γ_t | Ō_t)
+    decides: tuple[str | None, ...]  # the class on which the expert's action depends
+
+    @staticmethod
+    def of(task: Task) -> "Design":
+        strata = task.convention.strata
+        hidden = {name: np.zeros(prod(strata.values()), np.int64) for name in task.latents}
+        hidden |= dict(zip(strata, np.array(list(product(*map(range, strata.values())))).T, strict=True))
+        acted, choices = task.symbolic_actions(hidden)[0], task.choices(hidden)
+        classes = {name: choices[name] for name in task.decisions}
+        required = Classes.of(task.symbolic_observations(hidden)[0], acted).required
+        return Design(required, tuple(_cause(row, classes) for row in acted))
+
+
+def _cause(actions: Ints, classes: Mapping[str, Ints]) -> str | None:
+    """The class that decides the actions, of several that with the fewest values; none where they are all alike."""
+    if actions.min() == actions.max():
+        return None
+    fitting = {name: len(np.unique(values)) for name, values in classes.items() if _determines(values, actions)}
+    return min(fitting, key=lambda name: fitting[name], default=None)
+
+
+def _determines(cause: Ints, effect: Ints) -> bool:
+    return len(np.unique(np.stack([cause, effect]), axis=1).T) == len(np.unique(cause))
 
 
 def write_film(frames: Iterator[Frame] | Sequence[Frame], path: Path) -> None:
@@ -138,7 +147,7 @@ def draw_panel(panel: Panel) -> Frame:
     draw, font, bold = ImageDraw.Draw(image), ImageFont.load_default(12), ImageFont.load_default(14)
     draw.text((10, 8), panel.title, _DARK, bold)
     draw.text((10, 28), f"step {panel.t} of {panel.horizon}", _GREY, font)
-    for k, name in enumerate(PHASES):
+    for k, name in enumerate(panel.phases):
         now = name == panel.phase
         draw.text((10 + 84 * (k // 3), 48 + 16 * (k % 3)), name, _DARK if now else _LIGHT, bold if now else font)
     shown = "dark" if panel.shown < 0 else f"shows {panel.shown}"
@@ -155,17 +164,6 @@ def draw_panel(panel: Panel) -> Frame:
         draw.rectangle((70, 180, PANEL - 10, 190), _CODES[panel.code % len(_CODES)])
     draw.text((10, 208), panel.note, _DARK, bold)
     return np.asarray(image)
-
-
-def _bits(task: Task) -> tuple[tuple[float, ...], float]:
-    required = required_bits(task)
-    return required, max(*required, 1.0)
-
-
-def _numbered(table: list[list[str]]) -> Ints:
-    """Names as numbers, equal where they are equal, [T, N]."""
-    names: dict[str, int] = {}
-    return np.array([[names.setdefault(name, len(names)) for name in row] for row in table])
 
 
 def _write_gif(frames: list[Frame], path: Path) -> None:

@@ -14,8 +14,8 @@ from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import Task
+from diacritic.tasks.registry import make
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_run(path: Path) -> StoredRun:
     run = load_run(path)
     if run.manifest.kind != "recorded":
         raise UserError(str(path), "is not a run of a recorded task; train one with `diacritic train DEMOS`")
-    task = make_task(run.manifest.task, **run.manifest.parameters)
+    task = make(run.manifest.task, **run.manifest.parameters)
     if run.manifest.task_version != task.version:
         said = f"was trained on version {run.manifest.task_version} of {task.name}, but this is version {task.version}"
         raise UserError(str(path), f"{said}; record and train again")
@@ -73,4 +73,4 @@ def groups(paths: Sequence[Path]) -> Iterator[Group]:
 def _kind(run: StoredRun) -> str:
     sizes = sorted((name, tuple(value.shape)) for name, value in run.weights.items())
     digest = run.manifest.sha256.get(BINNER)
-    return repr((run.task, run.architecture, digest, sizes))
+    return repr((run.task.name, run.task.parameters, run.architecture, digest, sizes))

@@ -12,7 +12,7 @@ from certify.progress import working
 from diacritic.files.demos import Demos
 from diacritic.files.run import BINNER, CodedEpisodes, RunManifest, write_run
 from diacritic.files.versions import versions
-from diacritic.rollout.franka import EPISODES
+from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, read_placed
 from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys

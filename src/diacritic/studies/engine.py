@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certify.progress import track
-from diacritic.rollout.franka import EPISODES
+from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies import symbolic
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import RUNS, Say, enter, judge_result, summaries, waiting

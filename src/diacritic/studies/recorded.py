@@ -19,20 +19,16 @@ from diacritic.measure.resolution import GRIDS, resolution_sweep
 from diacritic.measure.windows import Steps, task_windows
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.franka import Rollouts, play, takeover
+from diacritic.rollout.closed_loop import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
 from diacritic.studies.ledger import Row
-from diacritic.tasks.franka.pixels import pixel_channels
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import make_task
-from diacritic.tasks.franka.timeline import PHASES as TIMELINE
+from diacritic.tasks.protocol import Task, phase_steps, policy_view
+from diacritic.tasks.registry import task_of
 from diacritic.training.worker import Result
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.floating[Any]]
-PHASES = ("grasp", "place")  # whose rates are reported beside those of the gaps
-_PLAYED = ("success", "side", "slot", "action_error_cm")
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,7 @@ class Watched:
     """A cohort on episodes of a recording while the expert acts."""
 
     demos: Demos
+    task: Task
     codes: Ints  # [S, T, N]
     scores: CohortScores
     errors: Mapping[str, Floats]
@@ -55,8 +52,8 @@ class Watched:
 
     def content(self) -> dict[str, Floats]:
         """What the codes tell of hidden values, in bits, by question, [S, T]."""
-        labels = hidden_labels(self.demos)
-        asked = questions(self.demos.task, labels)
+        labels = hidden_labels(self.demos, self.task)
+        asked = questions(self.task, labels)
         return {question.title: information(self.codes, self.demos.symbols, question, labels) for question in asked}
 
 
@@ -103,17 +100,22 @@ class Measured:
             },
             "decision_error": {key: float(error[k]) for key, error in self.held_out.errors.items()},
             "imitation_error": self._imitation(k),
-            **{key: played.get(key) for key in (*_PLAYED, "episodes")},
-            "hybrid": None if self.hybrid is None else {key: self.hybrid.summary(k)[key] for key in _PLAYED},
+            **{key: played.get(key) for key in (*self._played, "episodes")},
+            "hybrid": None if self.hybrid is None else {key: self.hybrid.summary(k)[key] for key in self._played},
             "profile": [round(bits, 3) for bits in scores.rate[k].tolist()],
             "required_profile": [round(bits, 3) for bits in scores.required.tolist()],
             "decision_profile": [round(bits, 3) for bits in scores.decision.tolist()],
             "same_codes": float(self.same_codes[k]),
         }
 
+    @property
+    def _played(self) -> tuple[str, ...]:
+        """The numbers of the closed loop that a row reports."""
+        return ("success", *self.task.levels, "action_error_cm")
+
     def _resolution(self, k: int) -> list[float] | None:
-        """Bits in the first gap given symbol and position, on the grids of `GRIDS`; none where the arm stands still."""
-        demos, steps = self.held_out.demos, self.task.windows.get("gap1")
+        """Bits in the first gap given symbol and position, on the grids `GRIDS`; none where the body stands still."""
+        demos, steps = self.held_out.demos, next(iter(self.task.windows.values()), None)
         places = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
         if not steps or not places[list(steps)].std(1).any():
             return None
@@ -123,7 +125,7 @@ class Measured:
     def _imitation(self, k: int) -> dict[str, float | None]:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
         error = self.held_out.imitation[k]
-        steps = {"all": range(len(error))} | {phase: self.task.phase_steps(phase) for phase in TIMELINE}
+        steps = {"all": range(len(error))} | {phase: phase_steps(self.task, phase) for phase in self.task.phases}
         return {name: _mean(error, tuple(found)) for name, found in steps.items() if found}
 
     def _least(self, k: int, steps: Steps) -> dict[str, float | None]:
@@ -137,20 +139,21 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     if demos.digest != result.order.demos_sha256:
         said = "is not the recording that these runs learned from; record it with the version of then"
         raise UserError(result.order.recording, said)
-    task, player = make_task(demos.task, **demos.parameters), player_of(result)
+    task, player = task_of(demos), player_of(result)
     held = demos.take(slice(result.order.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
     classes = whole.take(slice(result.order.demonstrations, None))
-    codes, actions = watch(player, held, demos.symbol_names)
+    codes, actions = watch(player, held, task, demos.symbol_names)
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
     own = _watched(held, last, scores, actions, player, task)
-    seen, acted = watch(player, fresh, demos.symbol_names)
+    seen, acted = watch(player, fresh, task, demos.symbol_names)
     other = _watched(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
     binner = binner_of(demos)
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
-    felt = episodes and all(step.probe is None for step in task.steps)
-    led = play(task, player, episodes, 0, binner, threads, takeover(task, "gap1")) if felt else None
+    led = None
+    if episodes and task.handover is not None:
+        led = play(task, player, episodes, 0, binner, threads, takeover(task, task.handover))
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
     same = (codes == last).mean((1, 2))
     played = () if loop is None else own_scores(loop, demos, whole)
@@ -171,7 +174,7 @@ def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScore
 
 def _watched(demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task) -> Watched:
     return Watched(
-        demos, codes, scores, decision_errors(actions, demos, task), imitation_error(actions, demos, player.scale)
+        demos, task, codes, scores, decision_errors(actions, demos, task), imitation_error(actions, demos, player.scale)
     )
 
 
@@ -197,9 +200,9 @@ def gate_of(task: Task, name: GateName) -> Gate:
 
 
 def reported(task: Task, required: Sequence[float]) -> dict[str, Steps]:
-    """The windows whose rates a row tells: the gaps with the decisions that end them, grasp and place."""
-    phases = {name: tuple(task.phase_steps(name)) for name in PHASES if task.phase_steps(name)}
-    return task_windows(task).reported(required) | phases
+    """The windows whose rates a row reports: the gaps with the decisions that end them, and the acting phases."""
+    windows = task_windows(task)
+    return windows.reported(required) | dict(windows.acting)
 
 
 def binner_of(demos: Demos) -> Binner:
@@ -221,7 +224,7 @@ def imitation_error(actions: Floats, demos: Demos, scale: Scale) -> Floats:
     return np.square(apart).mean((2, 3))
 
 
-def watch(player: Policies, demos: Demos, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
+def watch(player: Policies, demos: Demos, task: Task, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
     """Codes [S, T, N] and actions [S, T, N, A] while the expert acts; symbols are those of the training recording."""
     known = {name: k for k, name in enumerate(symbol_names)}
     symbols = np.array([known.get(name, len(known)) for name in demos.symbol_names])[demos.symbols]
@@ -232,7 +235,7 @@ def watch(player: Policies, demos: Demos, symbol_names: Sequence[str]) -> tuple[
     player.begin(demos.episodes)
     codes, actions = [], []
     for t in range(demos.steps):
-        seen = demos.observations[t] if demos.frames is None else pixel_channels(demos.observations[t])
+        seen = policy_view(task, demos.observations[t], demos.frames)
         before = None if t == 0 else each(demos.actions[t - 1])
         frames = None if demos.frames is None else each(demos.frames[t])
         code, action = player.step(each(seen), before, each(symbols[t]), frames)

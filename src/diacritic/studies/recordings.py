@@ -2,27 +2,22 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from certify.errors import UserError
 from certify.progress import working
 from diacritic.files.demos import Demos, load, save
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task
-
-if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task as FrankaTask
+from diacritic.tasks import protocol, registry
 
 EPISODES, DEMONSTRATIONS = 1024, 448
 DEMOS = Path("out") / "demos"
 HOW = ("episodes", "pixels", "recording")  # parameters of the recording, not of the task
 
 
-def franka_task(task: Task) -> "FrankaTask":
+def recorded_task(task: Task) -> protocol.Task:
     """The task that is recorded."""
-    from diacritic.tasks.franka.tasks import make_task
-
-    return make_task(task.name, **{key: value for key, value in task.parameters if key not in HOW})
+    return registry.make(task.name, **{key: value for key, value in task.parameters if key not in HOW})
 
 
 def demonstrations(cell: Cell) -> int:
@@ -53,18 +48,17 @@ def recording(cell: Cell, folder: Path = DEMOS, fresh: bool = False) -> Demos:
 
 @lru_cache(maxsize=4)
 def _recording(task: Task, name: str, folder: Path, count: int, seed: int) -> Demos:
-    wanted = franka_task(task)
+    wanted = recorded_task(task)
     if (folder / f"{name}.json").exists():
         demos = load(folder / name)
         if (demos.task, dict(demos.parameters), demos.task_version) == (wanted.name, wanted.parameters, wanted.version):
             return demos
         raise UserError(str(folder / name), "is a recording of another task or version; move it away")
-    from diacritic.demos.franka import FrankaRecorder
     from diacritic.demos.record import record
 
-    pixels: Any = dict(task.parameters).get("pixels", False)
+    simulation = protocol.Simulation(frames=bool(dict(task.parameters).get("pixels", False)))
     with working(f"recording {name}"):
-        demos, _ = record(FrankaRecorder(wanted, pixels=bool(pixels)), count, seed)
+        demos, _ = record(wanted, count, seed, simulation=simulation)
     save(demos, folder / name)
     return demos
 

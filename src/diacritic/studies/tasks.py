@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from certify import Model
 from certify.zoo import build
 from diacritic.measure.scores import Requirement, latent_labels
+from diacritic.tasks.registry import is_simulated
 
 Windows = dict[str, range]
 """Names of stretches of steps, from 1."""
@@ -18,9 +19,9 @@ Windows = dict[str, range]
 
 @dataclass(frozen=True)
 class Task:
-    """A zoo instance or a Franka task with its parameters; equal tasks are equal keys.
+    """A zoo instance or a simulated task with its parameters; equal tasks are equal keys.
 
-    Of a Franka task, the parameters `episodes`, `pixels` and `recording` (its seed) say how it is recorded.
+    Of a simulated task, the parameters `episodes`, `pixels` and `recording` (its seed) say how it is recorded.
     """
 
     name: str
@@ -32,10 +33,8 @@ class Task:
 
     @property
     def recorded(self) -> bool:
-        """Whether it is a Franka task, learned from recordings."""
-        from diacritic.tasks.franka.tasks import ALIASES, TASKS
-
-        return self.name in TASKS or self.name in ALIASES
+        """Whether it is a simulated task, learned from recordings."""
+        return is_simulated(self.name)
 
 
 def task(name: str, **parameters: Any) -> Task:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from certify.progress import working
 from diacritic.files.demos import Demos
 from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.memory.scale import Scale
+from diacritic.tasks.protocol import Task, last_reveal, policy_view
 from diacritic.training import forecaster
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
@@ -25,9 +26,6 @@ from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import TeacherState
 from diacritic.training.recorded import from_recording
 from diacritic.training.teacher import TEACHER_STEPS, teacher_states
-
-if TYPE_CHECKING:
-    from diacritic.tasks.franka.task import Task
 
 FORECASTER_STEPS = 3000
 
@@ -41,13 +39,13 @@ class Prepared:
     scale: Scale
 
 
-def prepare(train: Demos, held_out: Demos, task: "Task") -> Prepared:
+def prepare(train: Demos, held_out: Demos, task: Task) -> Prepared:
     """Both parts of a recording of `task` as data; a policy of a recording with frames sees frames, not poses."""
     sizes = {"symbols": len(train.symbol_names), "classes": len(train.choice_names)}
     label = next(iter(train.convention.strata), None)
     sizes["labels"] = 0 if label is None else train.convention.strata[label]
     data, scale = from_recording(
-        _looked(train),
+        policy_view(task, train.observations, train.frames),
         train.actions,
         train.symbols,
         train.choices,
@@ -59,7 +57,10 @@ def prepare(train: Demos, held_out: Demos, task: "Task") -> Prepared:
     joint, sizes["joint"] = pending_classes(train, task)
     # Not every symbol need occur in the training part.
     data = replace(data, shape=replace(data.shape, **sizes), joint=torch.from_numpy(joint))
-    seen, acted = torch.from_numpy(_looked(held_out)), torch.from_numpy(held_out.actions)
+    seen, acted = (
+        torch.from_numpy(policy_view(task, held_out.observations, held_out.frames)),
+        torch.from_numpy(held_out.actions),
+    )
     frames = (
         None if held_out.frames is None else torch.from_numpy(held_out.frames.reshape(-1, *held_out.frames.shape[2:]))
     )
@@ -68,14 +69,7 @@ def prepare(train: Demos, held_out: Demos, task: "Task") -> Prepared:
     return Prepared(data, judged, scale)
 
 
-def last_reveal(task: "Task") -> int:
-    """The last step (from 0) with a lit display; where nothing is displayed, the last of the scan that shows a load."""
-    lit = [t for t, step in enumerate(task.steps) if step.probe is not None]
-    felt = [t for t in task.phase_steps("scan") if "sag" in task.steps[t].shows]
-    return max(lit or felt)
-
-
-def pending_classes(demos: Demos, task: "Task") -> tuple[NDArray[np.int64], int]:
+def pending_classes(demos: Demos, task: Task) -> tuple[NDArray[np.int64], int]:
     """The joint class (β₁, β₂, …) of what is still to be decided, [T, N], and the number of its values.
 
     Between the last display and the first decision it names all classes, after that decision the others, and so on;
@@ -86,7 +80,7 @@ def pending_classes(demos: Demos, task: "Task") -> tuple[NDArray[np.int64], int]
     for k, (_, step) in enumerate(order):
         combined, number = np.zeros(demos.episodes, np.int64), 1
         for name, _ in order[k:]:
-            combined, number = combined + number * demos.latents[name], number * task.levels(name)
+            combined, number = combined + number * demos.latents[name], number * task.levels[name]
         label[begin:step] = values + combined
         values, begin = values + number, max(begin, step)
     return label, values
@@ -155,12 +149,3 @@ def _forecasts(
         if path is not None:
             write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})
     return forecaster.forecast(parameters, data.shape, targets, seen, before, frames).cpu()
-
-
-def _looked(demos: Demos) -> np.ndarray:
-    """What the policy observes as numbers: everything, or beside frames only gripper, display and phase."""
-    if demos.frames is None:
-        return demos.observations
-    from diacritic.tasks.franka.pixels import pixel_channels
-
-    return pixel_channels(demos.observations)

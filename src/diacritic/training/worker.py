@@ -25,8 +25,8 @@ from diacritic.files.atomic import read_json, write_text
 from diacritic.files.demos import load
 from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.files.versions import code_version
-from diacritic.tasks.franka.task import Task
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import Task
+from diacritic.tasks.registry import task_of
 from diacritic.training.archive import Bundles
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.cohort_batching import RUNS, Share, apart, kind, one_cohort, packs
@@ -289,7 +289,7 @@ def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepa
     demos = load(stem)
     if demos.digest != digest:
         raise UserError(str(stem), "is another recording than the order names; export the study again")
-    task = make_task(demos.task, **demos.parameters)
+    task = task_of(demos)
     return task, prepare(*demos.split(demonstrations), task)
 
 

@@ -12,13 +12,13 @@ from certify import certify
 from certify.certificate import certificate_json
 from certify.zoo import build
 from diacritic.cli import main
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import load, save
 from diacritic.measure import interventions_recorded
-from diacritic.measure.interventions_franka import attribute_franka
+from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.rollout.run_loading import groups
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import Simulation
+from diacritic.tasks.registry import make as make_task
 
 CHAIN = ["memory-chain", "bits=1", "delay=2"]
 SMALL = ["--seeds", "2", "--device", "cpu", "--codes", "4"]
@@ -34,7 +34,7 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recording without noise, and two runs by hand: the expert's copy, and one that swaps the slots."""
     folder = tmp_path_factory.mktemp("measure")
-    demos, _ = record(FrankaRecorder(short_task(), threads=1), 64, seed=2)
+    demos, _ = record(short_task(), 64, seed=2)
     save(demos, folder / "short")
     for swapped in (False, True):
         store_run(folder / "runs" / f"swapped-{swapped}", demos, 24, swapped)
@@ -105,7 +105,7 @@ def test_recordings_that_do_not_fit_are_refused(
     run = str(copied / "runs" / "swapped-True")
     assert main(["measure", run]) == 2
     assert "learned from a recording; give its path with --task" in capsys.readouterr().err
-    other, _ = record(FrankaRecorder(make_task("two-cues", gap=2, first_gap=1), threads=1), 4, seed=0)
+    other, _ = record(make_task("two-cues", gap=2, first_gap=1), 4, seed=0)
     save(other, tmp_path / "other")
     assert main(["measure", run, "--task", str(tmp_path / "other")]) == 2
     said = capsys.readouterr().err
@@ -172,7 +172,7 @@ def test_what_the_probe_of_a_recording_found_is_part_of_the_verdict(
 def test_a_run_that_sees_pixels(tmp_path: Path) -> None:
     """Trained for a moment, it is measured on held-out frames, and intervened on in closed loop with a camera."""
     task = make_task("two-cues", gap=1, first_gap=1)
-    save(record(FrankaRecorder(task, threads=1, pixels=True), 8, seed=0)[0], tmp_path / "pixels")
+    save(record(task, 8, seed=0, simulation=Simulation(frames=True))[0], tmp_path / "pixels")
     few = ["--seeds", "1", "--steps", "2", "--demonstrations", "4", "--codes", "4", "--device", "cpu"]
     assert main(["train", str(tmp_path / "pixels"), *few, "--out", str(tmp_path / "runs")]) == 0
     small = ["--episodes", "0", "--interventions", "0"]
@@ -188,5 +188,5 @@ def test_a_run_that_sees_pixels(tmp_path: Path) -> None:
     (group,) = groups([path.parent])
     (run,) = group.runs
     stacked = {name: value[None] for name, value in run.weights.items()}
-    played = attribute_franka(task, stacked, run.architecture, run.scale, group.binner, 1, threads=1)
+    played = attribute_closed_loop(task, stacked, run.architecture, run.scale, group.binner, 1, threads=1)
     assert [trial.name for trial in played.trials] == ["side", "slot"]

@@ -3,7 +3,7 @@
 import pytest
 
 from certify.errors import UserError
-from diacritic.commands.parameters import franka_task, pairs, remedies
+from diacritic.commands.parameters import pairs, remedies, simulated_task
 from diacritic.tasks.franka.pixels import MISSING_OPENGL
 
 
@@ -29,7 +29,7 @@ def test_other_errors_pass(error: Exception) -> None:
 
 
 def test_values_are_read_as_the_types_of_their_defaults() -> None:
-    parameters = franka_task("readout-3", ["modes=128", "analog=True", "jitter=0"]).parameters
+    parameters = simulated_task("readout-3", ["modes=128", "analog=True", "jitter=0"]).parameters
     assert (parameters["modes"], parameters["analog"], parameters["jitter"]) == (128, True, 0.0)
     assert parameters["place_by"] == "octile"
     assert pairs(["a=b=c"]) == {"a": "b=c"}

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from diacritic.cli import main
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import save
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 
 @pytest.mark.parametrize(("leak", "status"), [(0.0, 0), (8.0, 1)])
@@ -17,7 +16,7 @@ def test_an_injected_leak_is_caught(
     leak: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = make_task("two-cues", gap=2, first_gap=1, leak=leak)
-    save(record(FrankaRecorder(task, threads=1), 128, seed=3)[0], tmp_path / "demos")
+    save(record(task, 128, seed=3)[0], tmp_path / "demos")
     assert main(["probe", str(tmp_path / "demos.npz")]) == status
     said = capsys.readouterr().out
     assert ("FAILED  raw observations" in said) == bool(status)

@@ -22,7 +22,7 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.rollout.policies import Policies
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare, supervise
 from diacritic.training.learner import learner

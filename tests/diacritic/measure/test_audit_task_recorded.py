@@ -8,7 +8,6 @@ import pytest
 from expert_carrier import DISPLAY, HEIGHT, LIT, short_task
 
 from certify.errors import UserError
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.measure import audit
@@ -19,7 +18,7 @@ from diacritic.measure.scripted_policy import Stage, whole_episodes
 
 @pytest.fixture(scope="module")
 def demos() -> Demos:
-    return record(FrankaRecorder(short_task(), threads=1), 32, seed=4)[0]
+    return record(short_task(), 32, seed=4)[0]
 
 
 class Copyist:
@@ -113,5 +112,5 @@ def test_other_actions_are_refused(demos: Demos, action: Any) -> None:
 
 
 def test_a_recording_of_another_version_is_refused(demos: Demos) -> None:
-    with pytest.raises(UserError, match=r"demos: was recorded with version 0 of two-cues; .*record anew"):
+    with pytest.raises(UserError, match=r"recording: is of version 0 of two-cues, .*record it again"):
         RecordedSetting(replace(demos, task_version=0))

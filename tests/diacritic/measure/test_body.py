@@ -6,7 +6,7 @@ import pytest
 from certify.errors import UserError
 from diacritic.demos.leaks import failures
 from diacritic.measure.body import LEAST, LEVEL, body_memory, pending, previous_actions
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 STEPS, EPISODES, NOISE = 6, 128, 0.002
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import UserError
-from diacritic.measure.content import Question, corrected_information, information, quartile, questions
+from diacritic.measure.content import Question, corrected_information, information, questions
+from diacritic.tasks.registry import make as make_task
 
 rows = st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=1, max_size=20)
 
@@ -30,7 +31,10 @@ def test_information_is_the_literal_difference(found: list[tuple[int, int, int, 
 def test_a_code_that_keeps_the_pending_class_has_dropped_the_expired_one() -> None:
     side, slot, nuisance = (np.tile(np.array(x), 8) for x in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]))
     symbols, labels = np.zeros((1, 32), int), {"side": side, "slot": slot, "theta": 2 * side + slot, "hover": nuisance}
-    bits = {q.title: information(slot[None, None], symbols, q, labels)[0, 0] for q in questions("two-cues", labels)}
+    bits = {
+        q.title: information(slot[None, None], symbols, q, labels)[0, 0]
+        for q in questions(make_task("two-cues"), labels)
+    }
     assert bits == pytest.approx(
         {"I(C;side|slot)": 0, "I(C;slot|side)": 1, "I(C;theta|symbol)": 1, "I(C;hover|slot)": 0}
     )
@@ -42,16 +46,6 @@ def test_a_label_of_every_step_is_read_at_its_step() -> None:
     moving = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
     bits = information(np.tile([0, 0, 1, 1], (1, 2, 1)), np.zeros((2, 4), int), Question("w"), {"w": moving})
     assert bits[0] == pytest.approx([1, 0])
-
-
-def test_of_an_unknown_task_every_hidden_value_is_asked() -> None:
-    assert [q.title for q in questions("some maze", {"w": np.zeros(3, int)})] == ["I(C;w|symbol)"]
-
-
-def test_quartiles() -> None:
-    assert quartile(np.arange(8) * 1.5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    with pytest.raises(UserError, match="quartiles need finite numbers that differ"):
-        quartile([1.0, 1.0])
 
 
 def test_unknown_and_misshapen_labels_are_named() -> None:

@@ -25,7 +25,6 @@ from diacritic.measure.gates import (
     sensitivity,
     t_maze,
     task_gate,
-    weighing,
 )
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.scores import Requirement, StepScore, scores
@@ -33,14 +32,14 @@ from diacritic.measure.windows import Windows, derived_windows, task_windows
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
 from diacritic.rollout.occupancy import watch
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 # both classes at step 0, gap, side decided, gap, slot decided
 SIDE, SLOT = np.array([0, 0, 1, 1] * 4), np.array([0, 1, 0, 1] * 4)
 BOTH, NONE = 2 * SIDE + SLOT, 0 * SIDE
 SYMBOLS = np.stack([BOTH, *(np.full(16, 10 + t) for t in range(1, 7))])
 CHOICES = np.stack([NONE, NONE, NONE, 1 + SIDE, NONE, NONE, 3 + SLOT])
-WINDOWS = Windows({"gap1": (1, 2), "gap2": (4, 5)}, {"side": 3, "slot": 6}, (6,))
+WINDOWS = Windows({"gap1": (1, 2), "gap2": (4, 5)}, {"side": 3, "slot": 6}, {"place": (6,)})
 CODES = {
     "perfect": np.stack([BOTH, BOTH, BOTH, BOTH, SLOT, SLOT, SLOT]),
     "collapsed": np.zeros((7, 16), int),
@@ -66,7 +65,7 @@ def test_each_gate_fails_on_what_it_looks_at(found: CohortScores) -> None:
     assert passing(at_use(WINDOWS, "side"), found) == {"perfect", "late", "forgets the slot", "sleeps once"}
     assert passing(at_use(WINDOWS, "slot"), found) == {"perfect", "late", "no side", "sleeps once"}
     assert passing(kept(WINDOWS, "gap2"), found) == {"perfect", "late", "no side"}
-    assert passing(weighing(replace(WINDOWS, memory={"gap1": (1, 2)})), found) == {
+    assert passing(Gate.of("weighing", {"gap1": (1, 2)}, {"side": 3}), found) == {
         "perfect",
         "forgets the slot",
         "sleeps once",
@@ -235,7 +234,7 @@ def test_every_task_has_its_gate(name: str, gate: str, parts: set[str]) -> None:
 
 
 def test_gates_that_cannot_be_are_refused() -> None:
-    with pytest.raises(UserError, match="relaxed gate: the task has no second gap"):
+    with pytest.raises(UserError, match="relaxed gate: the task has no second window"):
         relaxed(task_windows(make_task("weighing")))
     with pytest.raises(UserError, match="full gate: the window 'gap' has no steps"):
         Gate.of("full", {"gap": ()}, {})

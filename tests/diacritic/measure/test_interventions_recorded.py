@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.measure import interventions_recorded
 from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.rollout.policies import Policies
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from reproduction.attribution import LEARNED, Recording, train
 
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
     task = make_task("two-cues", gap=1, first_gap=1)
-    return Recording(task, *record(FrankaRecorder(task, threads=1), LEARNED + 8, seed=6), ())
+    return Recording(task, *record(task, LEARNED + 8, seed=6), ())
 
 
 @pytest.mark.parametrize("learner", ["plain", "matched", "bypass"])

@@ -3,10 +3,9 @@
 import numpy as np
 from expert_carrier import expert_carrier, odd_scale, short_task
 
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.measure.own_play import own_play
-from diacritic.rollout.franka import play
+from diacritic.rollout.closed_loop import play
 from diacritic.rollout.policies import Policies
 
 
@@ -14,7 +13,7 @@ def test_it_is_the_closed_loop() -> None:
     task, scale = short_task(), odd_scale()
     weights, architecture = expert_carrier(task, scale, swapped=True)
     player = Policies({name: value[None] for name, value in weights.items()}, architecture, scale)
-    _, binner = record(FrankaRecorder(task, threads=1), 16, seed=1)
+    _, binner = record(task, 16, seed=1)
     found = own_play(task, player, binner, 3, seed=5, threads=1)
     wanted = play(task, player, 3, 5, binner, 1, observations=True)
     assert wanted.observations is not None

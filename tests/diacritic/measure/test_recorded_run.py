@@ -8,7 +8,6 @@ from expert_carrier import short_task
 from measure_twin import store_run
 
 from certify.errors import UserError
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.measure import interventions_recorded
@@ -27,7 +26,7 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def demos() -> Demos:
-    return record(FrankaRecorder(short_task(), threads=1), 48, seed=4)[0]
+    return record(short_task(), 48, seed=4)[0]
 
 
 def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_path: Path) -> None:
@@ -38,7 +37,7 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     kept, first = held_out(group.runs[0], fresh)
     assert (kept.episodes, first) == (24, 0)
     leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as they must be\nmore"}}}
-    again = record(FrankaRecorder(short_task(), threads=1), 24, seed=5)[0]
+    again = record(short_task(), 24, seed=5)[0]
     (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED, fresh=again)
     assert found.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
     assert found.sufficient.answer == "yes"

@@ -9,7 +9,6 @@ from expert_carrier import short_task
 from measure_twin import store_run
 
 from certify.zoo import build
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.measure.evaluate import EpisodeTrace, evaluate_symbolic
 from diacritic.measure.scores import Requirement
@@ -41,9 +40,10 @@ def test_every_learner_leaves_a_trace_that_can_be_evaluated(name: str, kind: typ
 
 
 def test_a_fresh_recording_is_read_with_the_symbols_of_the_first(tmp_path) -> None:
-    demos = record(FrankaRecorder(short_task(), threads=1), 24, seed=4)[0]
+    demos = record(short_task(), 24, seed=4)[0]
     (group,) = groups([store_run(tmp_path / "run", demos, 16)])
-    own, again = teacher_forced(group.policies(), demos), teacher_forced(group.policies(), demos, demos.symbol_names)
+    own = teacher_forced(group.policies(), demos, group.task)
+    again = teacher_forced(group.policies(), demos, group.task, demos.symbol_names)
     assert own.codes.shape == (1, demos.steps, demos.episodes)
     assert np.array_equal(own.codes, again.codes)
     errors = own.decision_errors(group.task)

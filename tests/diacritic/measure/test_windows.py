@@ -11,14 +11,14 @@ from certify.zoo import build
 from diacritic.measure.scores import scores
 from diacritic.measure.windows import derived_windows, task_windows
 from diacritic.rollout.occupancy import watch
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 
 def test_two_cues_waits_twice_and_decides_twice() -> None:
     windows = task_windows(make_task("two-cues", gap=6, first_gap=2))
     assert windows.memory == {"gap1": (6, 7), "gap2": (18, 19, 20, 21, 22, 23)}
     assert windows.decisions == {"side": 8, "slot": 24}
-    assert windows.placing[0] == 24
+    assert windows.acting["place"][0] == 24
 
 
 def test_a_rate_is_averaged_to_the_decision_where_memory_is_required_there() -> None:

@@ -7,11 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from report_inputs import add_rollout, add_verdict, make_run
 
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import save
 from diacritic.report.inputs import Inputs, collect
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 CHROMIUM = "/usr/bin/chromium"  # Debian's
 WIDE: ViewportSize = {"width": 1200, "height": 900}
@@ -31,7 +30,7 @@ def inputs(tmp_path: Path) -> Inputs:
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     """The stem of a few episodes of a short `two-cues`."""
-    demos, _ = record(FrankaRecorder(make_task("two-cues", gap=1, first_gap=1), threads=1), 16, seed=2)
+    demos, _ = record(make_task("two-cues", gap=1, first_gap=1), 16, seed=2)
     save(demos, tmp_path / "demos" / "short")
     return tmp_path / "demos" / "short"
 

@@ -9,7 +9,7 @@ from diacritic.cli import main
 from diacritic.report.inputs import FILM_BYTES
 from diacritic.report.video import HEIGHT, PANEL, PER_SECOND, WIDTH
 from diacritic.shipped import cohort
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 pytestmark = pytest.mark.system
 TASK = make_task("two-cues", gap=20)

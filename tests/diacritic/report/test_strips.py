@@ -15,7 +15,7 @@ from diacritic.files.run import CodedEpisodes
 from diacritic.report import strips
 from diacritic.report.inputs import collect
 from diacritic.report.strips import strip, usage
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 
 def the_run(path: Path):
@@ -71,7 +71,7 @@ def test_rows_of_a_played_robot_task_are_the_classes_on_which_its_expert_acts(tm
 
 def test_classes_that_decide_come_before_other_latents():
     latents = {"theta": np.arange(8), "slot": np.arange(8) % 2, "side": np.array([0] * 4 + [1] * 4)}
-    chosen, titles = strips._by_latent(latents, 8)
+    chosen, titles = strips._by_latent(latents, ["side", "slot"], 8)
     assert titles == ["side 0, slot 0", "side 0, slot 1", "side 1, slot 0", "side 1, slot 1"]
     assert chosen == [0, 1, 4, 5]
 

@@ -9,11 +9,12 @@ from PIL import Image, ImageSequence
 
 from certify.errors import UserError
 from diacritic.cli import main
-from diacritic.report.video import HEIGHT, LAST, PANEL, WIDTH, Panel, draw_panel, film, required_bits, write_film
+from diacritic.report.video import HEIGHT, LAST, PANEL, WIDTH, Design, Panel, draw_panel, film, write_film
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.franka.tasks import TASKS, make_task
+from diacritic.tasks.franka.timeline import PHASES
 
-PANEL_AT_REST = Panel("two-cues", 3, 33, "scan", [0.0] * 9, -1, 1.0, 2.0, None, "")
+PANEL_AT_REST = Panel("two-cues", 3, 33, "scan", PHASES, [0.0] * 9, -1, 1.0, 2.0, None, "")
 
 
 def in_phase(bits: tuple[float, ...], steps: range) -> set[float]:
@@ -26,7 +27,7 @@ def in_phase(bits: tuple[float, ...], steps: range) -> set[float]:
 )
 def test_required_bits_of_the_carried_tasks(name: str, waiting: float, carrying: float) -> None:
     task = make_task(name)
-    bits = required_bits(task)
+    bits = Design.of(task).required
     assert in_phase(bits, task.windows["gap1"]) == {waiting}
     assert in_phase(bits, task.windows["gap2"]) == {carrying}
     assert in_phase(bits, task.phase_steps("approach")) == {0}
@@ -35,10 +36,10 @@ def test_required_bits_of_the_carried_tasks(name: str, waiting: float, carrying:
 
 def test_required_bits_of_masses() -> None:
     hidden, weighing = make_task("hidden-mass"), make_task("weighing")
-    bits = required_bits(hidden)
+    bits = Design.of(hidden).required
     assert in_phase(bits, hidden.windows["gap1"]) == {0}
     assert bits[hidden.decisions["slot"]] == 2
-    bits = required_bits(weighing)
+    bits = Design.of(weighing).required
     assert in_phase(bits, weighing.windows["gap1"]) == {2}
     assert in_phase(bits, weighing.phase_steps("place")) == {0}
 

@@ -14,7 +14,7 @@ from diacritic.studies.collect import import_results
 from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.recorded import measure, reported
 from diacritic.studies.recordings import recording
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from diacritic.training.archive import Bundles
 from diacritic.training.worker import EXCHANGE, read_result, train_folder
 

@@ -11,7 +11,7 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.resolution import GRIDS
-from diacritic.rollout.franka import Rollouts
+from diacritic.rollout.closed_loop import Rollouts
 from diacritic.studies.cell import GateName
 from diacritic.studies.recorded import (
     Measured,
@@ -26,7 +26,8 @@ from diacritic.studies.recorded import (
 )
 from diacritic.studies.recordings import recording
 from diacritic.studies.tasks import task
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import phase_steps
+from diacritic.tasks.registry import make as make_task
 from diacritic.training.worker import Result, read_result, train_folder
 
 TASK = make_task("two-cues", gap=1, first_gap=1)
@@ -103,7 +104,7 @@ def test_imitation_errors_are_told_by_phase(measured: Measured):
     told = replace(measured, held_out=replace(measured.held_out, imitation=each)).row(1, "task")["imitation_error"]
     assert told.keys() == {"all", "approach", "scan", "gap1", "grasp", "gap2", "place"}
     for phase in told.keys() - {"all"}:
-        assert told[phase] == pytest.approx(each[1, list(TASK.phase_steps(phase))].mean(), abs=1e-6)
+        assert told[phase] == pytest.approx(each[1, list(phase_steps(TASK, phase))].mean(), abs=1e-6)
     assert told["all"] == pytest.approx(each[1].mean(), abs=1e-6)
 
 
@@ -127,11 +128,11 @@ def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Pat
     found = measure(result, demos, demos, 2, threads=1)
     assert found.loop is not None
     assert found.hybrid is not None
-    assert (found.loop.takeover, found.hybrid.takeover) == (0, found.task.phase_steps("gap1")[0])
+    assert (found.loop.takeover, found.hybrid.takeover) == (0, phase_steps(found.task, "gap1")[0])
     assert found.hybrid.error[:, : found.hybrid.takeover].max() == 0  # the expert drove
     row = found.row(0, "task")
     assert row["hybrid"].keys() == {"success", "side", "slot", "action_error_cm"}
-    assert row["hybrid"]["side"] == found.hybrid.side[0].mean()
+    assert row["hybrid"]["side"] == found.hybrid.outcome["side"][0].mean()
     assert "scan" in row["imitation_error"]
 
 
@@ -146,7 +147,7 @@ def test_windows_hold_the_decision_that_ends_them():
     required = [1.0] * TASK.horizon
     windows = reported(TASK, required)
     assert windows["gap1"][-1] == TASK.decisions["side"]
-    assert windows["grasp"] == tuple(TASK.phase_steps("grasp"))
+    assert windows["grasp"] == tuple(phase_steps(TASK, "grasp"))
 
 
 def played(demos: Demos, codes: np.ndarray) -> Rollouts:
@@ -154,8 +155,8 @@ def played(demos: Demos, codes: np.ndarray) -> Rollouts:
     runs, _, episodes = codes.shape
     right = np.ones((runs, episodes), bool)
     symbols = np.broadcast_to(demos.symbols, codes.shape)
-    far, error = np.zeros((runs, episodes)), np.zeros(codes.shape)
-    return Rollouts(right, right, right, far, error, codes, symbols, None, dict(demos.latents), 0, 0.0, 0.0)
+    outcome, error = {"success": right, "side": right, "slot": right}, np.zeros(codes.shape)
+    return Rollouts(outcome, ("side", "slot"), error, codes, symbols, None, dict(demos.latents), 0, 0.0, 0.0)
 
 
 def test_own_occupancy_is_judged_by_the_same_gate(measured: Measured, folder: Path):

@@ -8,7 +8,7 @@ from exchanged import PLAIN
 
 from certify.errors import UserError
 from diacritic.files.demos import load, save
-from diacritic.studies.recordings import demonstrations, episodes, franka_task, recording, recording_name
+from diacritic.studies.recordings import demonstrations, episodes, recorded_task, recording, recording_name
 from diacritic.studies.tasks import task
 
 
@@ -24,7 +24,7 @@ def test_names_tell_recordings_apart():
     assert recording_name(PLAIN) == "two-cues-first_gap1-gap1-40-s0"
     assert recording_name(PLAIN, fresh=True) == "two-cues-first_gap1-gap1-40-s1"
     assert recording_name(seen) == "two-cues-gap6-pixels-1024-s3"
-    assert franka_task(seen.task).parameters["gap"] == 6
+    assert recorded_task(seen.task).parameters["gap"] == 6
 
 
 def test_a_recording_is_made_once_and_a_fresh_one_differs(tmp_path: Path):

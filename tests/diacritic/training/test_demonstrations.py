@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from diacritic.training import demonstrations
 from diacritic.training.demonstrations import Prepared, fitted, last_reveal, pending_classes, prepare, supervise
 from diacritic.training.learner import learner
@@ -21,7 +20,7 @@ TASK = make_task("two-cues", gap=1, first_gap=1)
 
 @pytest.fixture(scope="module")
 def demos() -> Demos:
-    return record(FrankaRecorder(TASK, threads=1), 12, seed=4)[0]
+    return record(TASK, 12, seed=4)[0]
 
 
 @pytest.fixture(scope="module")

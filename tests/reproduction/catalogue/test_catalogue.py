@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diacritic.studies.ledger import read_ledger
-from diacritic.studies.recordings import franka_task
+from diacritic.studies.recordings import recorded_task
 from diacritic.studies.tasks import windows
 from diacritic.training.learner import LEARNERS
 from diacritic.training.preset import PRESETS
@@ -56,7 +56,7 @@ def test_cells_are_distinct_and_runnable():
         assert cell.preset in PRESETS
         if cell.task.recorded:
             assert cell.gate == "task"
-            assert franka_task(cell.task).windows
+            assert recorded_task(cell.task).windows
         else:
             assert windows(cell.task)
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from diacritic.demos import pixel_probe
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording_name
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 from reproduction.catalogue import pixels
 from reproduction.verdicts import Range
 
@@ -21,7 +20,7 @@ EPISODES = 32
 @pytest.fixture(scope="module")
 def noise() -> Demos:
     """A short recording whose frames show nothing at all."""
-    demos, _ = record(FrankaRecorder(make_task("two-cues", gap=2)), EPISODES, 0)
+    demos, _ = record(make_task("two-cues", gap=2), EPISODES, 0)
     frames = np.random.default_rng(0).integers(0, 30, (demos.steps, EPISODES, 64, 64, 3), np.uint8)
     return replace(demos, frames=frames)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from diacritic.tasks.franka import scene
 from diacritic.tasks.franka.mj import Batch, mj
+from diacritic.tasks.franka.timeline import MACRO_SECONDS
 
 _RAMP = 0.6  # the share of a macro step in which the command moves; the rest is for settling
 _ITERATIONS, _DAMPING = 8, 1e-6  # to a nanometre anywhere in the workspace
@@ -74,7 +75,7 @@ class Arm:
     def __init__(self, physical: bool, slots: int, envs: int, threads: int) -> None:
         self.model = scene.model(physical, slots)
         self.batch = Batch(self.model, envs, threads)
-        self.substeps = round(scene.MACRO_SECONDS / scene.TIMESTEPS[physical])  # physics steps in one macro step
+        self.substeps = round(MACRO_SECONDS / scene.TIMESTEPS[physical])  # physics steps in one macro step
         self._profile = _profile(self.substeps)
         self.position = np.empty((envs, 3))  # commanded tool position
         self.closing = np.zeros(envs, bool)
@@ -136,5 +137,5 @@ class Arm:
 def _profile(substeps: int) -> np.ndarray:
     """Set-points of a unit move (substeps, 7): the quintic blend from 0 to 1, ahead by damping over stiffness."""
     s = np.minimum(np.arange(1, substeps + 1) / (_RAMP * substeps), 1.0)
-    blend, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2 / (_RAMP * scene.MACRO_SECONDS)
+    blend, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2 / (_RAMP * MACRO_SECONDS)
     return blend[:, None] + speed[:, None] * _LEAD

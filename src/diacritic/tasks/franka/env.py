@@ -7,9 +7,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from diacritic.tasks.franka.batch import ACTION_WIDTH, LARGEST_MOVE, FrankaBatch
-from diacritic.tasks.franka.observation import WIDTH
-from diacritic.tasks.franka.pixels import Camera, states
+from diacritic.tasks.franka.batch import FrankaBatch
+from diacritic.tasks.franka.layout import ACTION_WIDTH, LARGEST_MOVE, WIDTH
 from diacritic.tasks.franka.tasks import make_task
 
 _HIGHEST = np.array([LARGEST_MOVE] * 3 + [1.0], np.float32)
@@ -19,7 +18,7 @@ _OBSERVATIONS = spaces.Box(-10.0, 10.0, (WIDTH,), np.float32)
 
 class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One episode at a time. The reward is 1 with the last step of a success; `reset(options={"latents": …})` sets
-    hidden values, and `info` tells phase, probe, hidden values, and at the end success, side, slot and distance."""
+    hidden values, and `info` reports phase, probe, hidden values, and at the end success, side, slot and distance."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's own declaration
 
@@ -27,7 +26,6 @@ class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.render_mode = render_mode
         self.core = FrankaBatch(make_task(task, **parameters), 1, threads=1)
         self.action_space, self.observation_space = _ACTIONS, _OBSERVATIONS
-        self._camera: Camera | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -39,21 +37,18 @@ class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return seen[0], self._info(self.core.info())
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        seen, info = self.core.step(np.asarray(action)[None])
+        seen = self.core.step(np.asarray(action)[None])
+        info = self.core.info()
         reward = float(info["success"][0]) if info["done"] else 0.0
         return seen[0], reward, bool(info["done"]), False, self._info(info)
 
     def render(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.render_mode is None:
             return None
-        if self._camera is None:
-            self._camera = Camera(self.core.task.physical, self.core.task.slots, "side", 240, 320)
-        return self._camera.frame(states(self.core)[0])
+        return self.core.picture(240, 320)
 
     def close(self) -> None:
-        if self._camera is not None:
-            self._camera.close()
-            self._camera = None
+        self.core.close()
 
     def expert(self) -> np.ndarray:
         """The expert's action in the present state."""
@@ -91,7 +86,8 @@ class FrankaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return seen, {**self.core.info(), "latents": self.core.latents}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        seen, info = self.core.step(actions)
+        seen = self.core.step(actions)
+        info = self.core.info()
         done = np.full(self.num_envs, info["done"])
         reward = info["success"].astype(float) if info["done"] else np.zeros(self.num_envs)
         return seen, reward, done, np.zeros(self.num_envs, bool), {**info, "latents": self.core.latents}

@@ -4,7 +4,8 @@ import numpy as np
 
 from diacritic.tasks.franka import scene
 from diacritic.tasks.franka.objects import REST
-from diacritic.tasks.franka.task import Latents, Task
+from diacritic.tasks.franka.task import FrankaTask
+from diacritic.tasks.protocol import Latents
 
 _HOME = (0.40, 0.0, 0.10)  # x, y, and height above the hover
 SIDE_DISTANCE = 0.10
@@ -21,24 +22,24 @@ def home(latents: Latents, n: int) -> np.ndarray:
     return np.column_stack([np.tile(_HOME[:2], (n, 1)), _hover_height(latents, n) + _HOME[2]])
 
 
-def side_positions(task: Task, place: np.ndarray) -> np.ndarray:
+def side_positions(task: FrankaTask, place: np.ndarray) -> np.ndarray:
     """Where the tool goes for each side of an object at `place` (n, 2): (n, sides, 2)."""
     return place[:, None] + SIDE_DISTANCE * np.array(SIDES[task.sides], float)
 
 
-def waypoints(task: Task, latents: Latents, place: np.ndarray) -> np.ndarray:
+def waypoints(task: FrankaTask, latents: Latents, place: np.ndarray) -> np.ndarray:
     """Where the expert commands the tool to be after each step (T, n, 3), for objects spawned at `place` (n, 2)."""
     anchors = _anchors(task, latents, place)
     return np.stack([(1 - step.share) * anchors[step.start] + step.share * anchors[step.end] for step in task.steps])
 
 
-def expert_actions(task: Task, t: int, target: np.ndarray, command: np.ndarray) -> np.ndarray:
+def expert_actions(task: FrankaTask, t: int, target: np.ndarray, command: np.ndarray) -> np.ndarray:
     """The expert's action (n, 4) at step t: from the present command straight to its waypoint `target` (n, 3)."""
     grip = np.full((len(target), 1), CLOSE if task.steps[t].closing else OPEN)
     return np.concatenate([target - command, grip], axis=1)
 
 
-def _anchors(task: Task, latents: Latents, place: np.ndarray) -> dict[str, np.ndarray]:
+def _anchors(task: FrankaTask, latents: Latents, place: np.ndarray) -> dict[str, np.ndarray]:
     n, choices = len(place), task.choices(latents)
     centre = np.tile(scene.SPAWN, (n, 1))
     slot = scene.slot_positions(task.slots)[choices["slot"]]

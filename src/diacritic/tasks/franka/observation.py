@@ -1,56 +1,31 @@
-"""The raw observation: 27 numbers, one table, and the sensor noise."""
-
-from typing import NamedTuple
+"""The raw observation: what is sensed, what is shown, and the sensor noise."""
 
 import numpy as np
 
-from diacritic.tasks.franka.scene import MACRO_SECONDS
-from diacritic.tasks.franka.task import DISPLAY_CHANNELS, NOISE, Latents, Task
+from diacritic.tasks.franka.layout import DEVIATIONS, DISPLAY_CHANNELS, NOISE, SLICES, WIDTH
+from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import PHASES
+from diacritic.tasks.protocol import Latents
 
-
-class Field(NamedTuple):
-    """One block of the observation."""
-
-    name: str
-    width: int
-    noise: float
-    meaning: str
-
-
-LAYOUT = (
-    Field("tool position", 3, NOISE, "x, y, z of the tool in metres, base frame"),
-    Field("tool velocity", 3, NOISE / MACRO_SECONDS, "metres per second"),
-    Field("gripper", 1, NOISE, "distance between the fingers in metres"),
-    Field("object position", 3, NOISE, "x, y, z of the object from the tool in metres; z is the in-hand height"),
-    Field("object yaw", 1, NOISE / 0.1, "radians: a length error at 10 cm"),
-    Field("display", DISPLAY_CHANNELS, 0.0, "binary, lowest bit first, −1 or 1; 0 where a channel is dark"),
-    Field("phase", len(PHASES), 0.0, "one-hot: " + ", ".join(PHASES)),
-    Field("distractor", 1, NOISE, "one of four levels from −1 to 1 in the second gap, otherwise 0"),
-)
 _RANGE = 1.0  # metres from the tool at which the sight of the object ends: one that falls off the table falls far
-WIDTH = sum(field.width for field in LAYOUT)
-_ENDS = np.cumsum([field.width for field in LAYOUT])
-SLICES = {field.name: slice(int(end) - field.width, int(end)) for field, end in zip(LAYOUT, _ENDS, strict=True)}
-_DEVIATIONS = np.concatenate([np.full(field.width, field.noise) for field in LAYOUT])
 
 
-def draw_noise(task: Task, rng: np.random.Generator) -> np.ndarray:
+def draw_noise(task: FrankaTask, rng: np.random.Generator) -> np.ndarray:
     """The sensor noise of one episode (T + 1, 27); every entry is drawn, so that one switch moves no other number."""
-    noise = rng.standard_normal((task.horizon + 1, WIDTH)) * _DEVIATIONS
+    noise = rng.standard_normal((task.horizon + 1, WIDTH)) * DEVIATIONS
     if task.analog_display:
         noise[:, SLICES["display"].start] = NOISE * rng.standard_normal(task.horizon + 1)
     return np.zeros_like(noise) if task.no_noise else noise
 
 
-def symbols(task: Task, t: int, latents: Latents) -> np.ndarray:
+def symbols(task: FrankaTask, t: int, latents: Latents) -> np.ndarray:
     """What is shown rather than sensed at step t: display, phase, distractor, and the injected leak (n, 27)."""
     seen = np.zeros((len(next(iter(latents.values()))), WIDTH))
     step = task.steps[min(t, task.horizon - 1)]
     seen[:, SLICES["phase"].start + PHASES.index(step.phase)] = 1.0
     if step.probe is not None and t < task.horizon:
         levels = task.display_levels[step.probe]
-        seen[:, SLICES["display"]] = _display(task.probe_value(t, latents), levels, task.analog_display)
+        seen[:, SLICES["display"]] = _display(task.displayed(t, latents), levels, task.analog_display)
     if step.phase == "gap2":
         seen[:, SLICES["distractor"]] = 2 * latents["distractor"][:, None] / 3 - 1
         centred = 2 * task.choices(latents)["slot"] / (task.slots - 1) - 1

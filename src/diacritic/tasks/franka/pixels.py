@@ -9,7 +9,6 @@ import numpy as np
 
 from diacritic.tasks.franka import scene
 from diacritic.tasks.franka.mj import mj
-from diacritic.tasks.franka.observation import SLICES
 
 if TYPE_CHECKING:
     from diacritic.tasks.franka.batch import FrankaBatch
@@ -79,11 +78,6 @@ def table_crop(frame: np.ndarray) -> np.ndarray:
     """The table of a 128² frame at 64²: each pixel is the mean of one and a half by one and a half."""
     fine = frame[_ROWS, _COLUMNS].repeat(2, axis=0).repeat(2, axis=1).astype(np.uint16)
     return (fine.reshape(SIZE, 3, SIZE, 3, 3).sum(axis=(1, 3)) // 9).astype(np.uint8)
-
-
-def pixel_channels(observations: np.ndarray) -> np.ndarray:
-    """What a pixel policy is told beside the frame (…, 16): gripper opening, display, phase."""
-    return np.concatenate([observations[..., SLICES[name]] for name in ("gripper", "display", "phase")], axis=-1)
 
 
 _camera: Camera | None = None

@@ -11,7 +11,6 @@ import numpy as np
 
 from diacritic.tasks.franka.mj import mj
 
-MACRO_SECONDS = 0.5  # one decision
 TIMESTEPS = {False: 0.01, True: 0.005}  # contacts need the smaller one
 OBJECT_HALF = (0.02, 0.02, 0.025)  # half edges of the object; it rests with its centre at OBJECT_HALF[2]
 TABLE_CENTRE, TABLE_HALF = (0.45, 0.0, -0.02), (0.40, 0.75, 0.02)

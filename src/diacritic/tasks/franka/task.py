@@ -4,26 +4,49 @@ Latents are the hidden values that an episode draws, each uniform on its range; 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certify.errors import UserError
+from diacritic.files.convention import Convention
+from diacritic.tasks.franka import convention, layout
 from diacritic.tasks.franka.timeline import Step
-
-Latents = dict[str, np.ndarray]  # name → one integer per episode
-DISPLAY_CHANNELS = 9
-NOISE = 0.002  # standard deviation in metres of every length that is observed
+from diacritic.tasks.protocol import (
+    Batch,
+    Demonstration,
+    Floats,
+    Ints,
+    Latents,
+    Question,
+    Simulation,
+    TaskGate,
+    numbered,
+    play_expert,
+)
 
 
 @dataclass(frozen=True)
-class Task(ABC):
+class FrankaTask(ABC):
     """What all tasks share. A parameter that cannot be is refused when the task is made."""
 
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
+    name = ""
+    version = 1
+    packages = ("mujoco", "numpy")
+    channels = layout.CHANNELS
+    camera_channels = layout.BESIDE_FRAMES
+    action_names = layout.ACTIONS
+    acting_phases = ("grasp", "place")
+    deciding: ClassVar[tuple[str, ...]] = ("theta", "slot", "hover")
+    """Latents on which a symbol may depend."""
+    independent_classes: ClassVar[bool] = False
+    """Whether side and slot are independent; elsewhere one is nested in the other."""
+    sag_assumed: ClassVar[bool] = False
+    """Whether the sag counts as seen wherever the task means it to be, whatever the means say."""
 
     jitter: float = 0.02
     """Half width in metres of the uniform jitter of the object's place in x and y; 0 for none."""
@@ -59,7 +82,7 @@ class Task(ABC):
         return 1
 
     @abstractmethod
-    def choices(self, latents: Latents) -> Latents:
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         """The classes `side` and `slot` on which the expert acts, and `sag` where the load shows one."""
 
     @abstractmethod
@@ -86,8 +109,13 @@ class Task(ABC):
         return False
 
     @property
+    def frames_late(self) -> bool:
+        """Whether a camera frame is taken after its step instead of before it."""
+        return False
+
+    @property
     def height_shift(self) -> float:
-        """Metres by which the observed in-hand height tells the slot class in the second gap."""
+        """Metres by which the observed in-hand height reveals the slot class in the second gap."""
         return 0.0
 
     @property
@@ -100,6 +128,24 @@ class Task(ABC):
         """The fields as plain values, for a manifest."""
         return asdict(self)
 
+    @property
+    def known_name(self) -> str:
+        """The name in the registry that implies the most parameters: readout-2 or readout-3, say."""
+        return self.name
+
+    @property
+    def title(self) -> str:
+        """The name with the parameters that differ from their defaults: `two-cues gap=20`."""
+        usual = type(self)().parameters
+        implied = self.implied
+        changed = {key: value for key, value in self.parameters.items() if key not in implied and value != usual[key]}
+        return " ".join([self.known_name, *(f"{key}={value}" for key, value in changed.items())])
+
+    @property
+    def implied(self) -> Mapping[str, Any]:
+        """The parameters that `known_name` implies."""
+        return {}
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The timeline: one entry per decision."""
@@ -110,10 +156,15 @@ class Task(ABC):
         """Number T of decisions; an observation precedes each, and one follows the last."""
         return len(self.steps)
 
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The phase of each step."""
+        return tuple(step.phase for step in self.steps)
+
     def phase_steps(self, phase: str) -> range:
         """Steps of one phase; empty where the task has none."""
-        found = [t for t, step in enumerate(self.steps) if step.phase == phase]
-        return range(found[0], found[-1] + 1) if found else range(0)
+        first, count = self.phases.index(phase) if phase in self.phases else 0, self.phases.count(phase)
+        return range(first, first + count)
 
     @property
     def windows(self) -> dict[str, range]:
@@ -121,26 +172,58 @@ class Task(ABC):
         return {gap: self.phase_steps(gap) for gap in ("gap1", "gap2") if self.phase_steps(gap)}
 
     @property
+    def levels(self) -> dict[str, int]:
+        """What the expert acts on."""
+        return {"side": self.sides, "slot": self.slots}
+
+    @property
     def decisions(self) -> dict[str, int]:
         """First step at which the expert's action depends on a class that has more than one value."""
         first: dict[str, int] = {}
         for t, step in enumerate(self.steps):
-            if step.decides and self.levels(step.decides) > 1:
+            if step.decides and self._count(step.decides) > 1:
                 first.setdefault(step.decides, t)
         return first
 
-    def levels(self, choice: str) -> int:
-        """Number of values of `side`, `slot` or `sag`."""
-        return {"side": self.sides, "slot": self.slots, "sag": self.sags}[choice]
+    @property
+    def reveals(self) -> tuple[int, ...]:
+        """The steps with a lit display; where nothing is displayed, those of the scan that show a load."""
+        lit = tuple(t for t, step in enumerate(self.steps) if step.probe is not None)
+        return lit or tuple(t for t in self.phase_steps("scan") if "sag" in self.steps[t].shows)
 
-    def probe_value(self, t: int, latents: Latents) -> np.ndarray:
+    @property
+    def handover(self) -> str | None:
+        """The first gap, where nothing is displayed."""
+        return "gap1" if all(step.probe is None for step in self.steps) else None
+
+    @property
+    def gate(self) -> TaskGate:
+        """Every gap and every decision."""
+        return TaskGate("full", tuple(self.windows), tuple(self.decisions))
+
+    @property
+    def convention(self) -> Convention:
+        """What of the observation counts as seen."""
+        return convention.convention(self)
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The two classes given each other, the mode, and every nuisance."""
+        nuisances = ("x quartile", "y quartile", "hover", "distractor", "mass")
+        classes = (Question("side", ("slot",)), Question("slot", ("side",)))
+        return (*classes, Question("theta"), *(Question(name, ("slot",)) for name in nuisances))
+
+    def _count(self, choice: str) -> int:
+        """Number of values of `side`, `slot` or `sag`."""
+        return {**self.levels, "sag": self.sags}[choice]
+
+    def displayed(self, t: int, latents: Latents) -> Ints:
         """The number on the display at step t, −1 where it is dark."""
         what = self.steps[t].probe if t < self.horizon else None
         if what is None:
             return np.full(len(next(iter(latents.values()))), -1)
-        return latents[what] if what in latents else self._displayed(what, latents)
-
-    def _displayed(self, what: str, latents: Latents) -> np.ndarray:
+        if what in latents:
+            return latents[what]
         choices = self.choices(latents)
         return choices["side"] + self.sides * choices["slot"] if what == "cues" else choices[what]
 
@@ -148,35 +231,86 @@ class Task(ABC):
         """Whether the observation of step t is taken at or above the hover, whose height is a nuisance."""
         return t == 0 or {self.steps[t - 1].start, self.steps[t - 1].end} <= {"home", "hover"}
 
-    def symbolic_action(self, t: int, choices: dict[str, int]) -> str:
+    def symbolic_action(self, t: int, choices: Mapping[str, int]) -> str:
         """The expert's action as a symbol: the segment and the gripper, and the class on which the action depends."""
         step = self.steps[t]
         move = "wait" if step.start == step.end else f"{step.start}-{step.end}"
         symbol = f"{move} {'close' if step.closing else 'open'}"
-        if step.decides is None or self.levels(step.decides) == 1:
+        if step.decides is None or self._count(step.decides) == 1:
             return symbol
         return f"{symbol} {step.decides}={choices[step.decides]}"
 
-    def symbolic_observation(self, t: int, latents: dict[str, int]) -> str:
+    def symbolic_observation(self, t: int, latents: Mapping[str, int]) -> str:
         """What the convention credits to the observation by design: phase, display, visible classes, hover height."""
         step, hidden = self.steps[t], {name: np.array([value]) for name, value in latents.items()}
         choices = self.choices(hidden)
         parts = [step.phase]
         if step.probe is not None:
-            parts.append(f"probe={self.probe_value(t, hidden)[0]}")
-        parts += [f"{name}={choices[name][0]}" for name in step.shows if self.levels(name) > 1]
+            parts.append(f"probe={self.displayed(t, hidden)[0]}")
+        parts += [f"{name}={choices[name][0]}" for name in step.shows if self._count(name) > 1]
         if "hover" in latents and self.at_hover(t):
             parts.append(f"hover={latents['hover']}")
         return " ".join(parts)
 
+    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """The expert's symbolic actions [T, N] and their names: equal where side and slot are equal."""
+        choices = self.choices(latents)
+        rows, which = _distinct({name: choices[name] for name in self.levels})
+        table, names = numbered([[self.symbolic_action(t, row) for row in rows] for t in range(self.horizon)])
+        return table[:, which], names
 
-def draw_latents(task: Task, episodes: int, rng: np.random.Generator) -> Latents:
-    """Stratified latents: every level of the first latent equally often, then every pair with the second, and so on."""
-    index, before, drawn = np.arange(episodes), 1, {}
-    for name, levels in task.latents.items():
-        # each earlier combination starts at a level of its own, so that an unfinished round stays balanced
-        start = rng.integers(levels, size=before)
-        drawn[name] = (index // before + start[index % before]) % levels
-        before *= levels
-    order = rng.permutation(episodes)
-    return {name: values[order] for name, values in drawn.items()}
+    def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """What every step shows by design, [T, N], and the names."""
+        rows, which = _distinct(latents)
+        table, names = numbered([[self.symbolic_observation(t, row) for row in rows] for t in range(self.horizon)])
+        return table[:, which], names
+
+    def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
+        """The quartiles of the object's first place, where it varies."""
+        place = dict(zip("xy", self.initial_state(observations).T, strict=False))
+        return {f"{axis} quartile": _quartile(values) for axis, values in place.items() if np.ptp(values)}
+
+    def initial_state(self, observations: Floats) -> Floats:
+        """The object's place [N, 3] in metres before the arm touches it: its mean over the steps of the first phase."""
+        first = observations[list(self.phase_steps(self.phases[0]))].astype(np.float64)
+        return (first[..., layout.SLICES["tool position"]] + first[..., layout.SLICES["object position"]]).mean(0)
+
+    def executable(self, wanted: Floats) -> NDArray[np.float32]:
+        """The action that the arm really takes."""
+        return layout.executable(wanted)
+
+    def action_error(self, executed: Floats, expert: Floats) -> Floats:
+        """Distance of two displacements in centimetres."""
+        return 100 * np.linalg.norm(executed[..., :3] - expert[..., :3], axis=-1)
+
+    def demonstrate(
+        self,
+        latents: Latents,
+        seed: int,
+        simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
+    ) -> Demonstration:
+        """The expert plays one episode for each configuration."""
+        from diacritic.tasks.franka.batch import FrankaBatch  # needs the simulator
+
+        count = len(next(iter(latents.values())))
+        core = FrankaBatch(self, count, seed, simulation.threads, processes=simulation.processes)
+        try:
+            return play_expert(self, core, latents, simulation.frames, self.frames_late)
+        finally:
+            core.close()
+
+    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0) -> Batch:
+        """Episodes to be played."""
+        from diacritic.tasks.franka.batch import FrankaBatch  # needs the simulator
+
+        return FrankaBatch(self, episodes, seed, threads, policies)
+
+
+def _distinct(values: Latents) -> tuple[list[dict[str, int]], NDArray[np.int64]]:
+    """The different rows of some labels, and of each episode which of them it has."""
+    table, which = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
+    return [dict(zip(values, row, strict=True)) for row in table.T.tolist()], which.reshape(-1)
+
+
+def _quartile(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.searchsorted(np.quantile(values, (0.25, 0.5, 0.75)), values, side="right").astype(np.int64)

@@ -6,19 +6,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from certify.errors import UserError
-from diacritic.tasks.franka.task import DISPLAY_CHANNELS, Latents, Task
+from diacritic.tasks.franka.layout import DISPLAY_CHANNELS
+from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import Step, annotate, approach, grasp, place, wait, weigh
+from diacritic.tasks.protocol import Ints, Latents, Question, TaskGate
 
 _THETA = 32  # hidden modes of `two-cues`; its classes are a few bits of the mode
 _LEAD = 3  # steps from the last display of the slot to the first place decision of `hidden-mass`
 _SCAN = 3
-_LIGHT, _HEAVY = (0.1, 0.8), (1.8, 2.5)  # kilograms; the two halves are apart so that the sag tells them apart
+_LIGHT, _HEAVY = (0.1, 0.8), (1.8, 2.5)  # kilograms; the two halves are apart so that the sag separates them
 _WEIGHTS = (0.1, 0.9, 1.7, 2.5)
 _SMALL_WEIGHTS = (0.05, 0.10, 0.15, 0.20)  # where mass is a nuisance
 
 
 @dataclass(frozen=True)
-class _Carried(Task):
+class _Carried(FrankaTask):
     """Approach, scan a display, wait, grasp, wait with the object in the hand, place."""
 
     gap: int = 6
@@ -30,7 +32,7 @@ class _Carried(Task):
         super().__post_init__()
         for field in ("gap", "first_gap"):
             count = getattr(self, field)
-            self.require(count >= 1, field, f"{count} steps are no gap; give at least 1")
+            self.require(count >= 1, field, f"{count} steps are not a gap; give at least 1")
 
     def carried_steps(self, displayed: str) -> list[Step]:
         """The common timeline, T = 25 + first gap + gap."""
@@ -40,19 +42,20 @@ class _Carried(Task):
 
     def require_modes(self, modes: int, least: int) -> None:
         fits = least <= modes <= 2**DISPLAY_CHANNELS and modes & (modes - 1) == 0
-        self.require(fits, "modes", f"{modes} is no power of two from {least} to {2**DISPLAY_CHANNELS}")
+        self.require(fits, "modes", f"{modes} is not a power of two from {least} to {2**DISPLAY_CHANNELS}")
 
 
 @dataclass(frozen=True)
 class TwoCues(_Carried):
     """Two classes are displayed early; one chooses the side of the grasp, the other, after a gap, the slot (A′)."""
 
-    name: ClassVar[str] = "two-cues"
+    name = "two-cues"
+    independent_classes: ClassVar[bool] = True
 
     classes: int = 2
     """Sides and slots: 2 of each, or 4 of each."""
     leak: float = 0.0
-    """Millimetres by which the observed in-hand height tells the slot class in the second gap, 0 to 8."""
+    """Millimetres by which the observed in-hand height reveals the slot class in the second gap, 0 to 8."""
     contact: bool = False
     """Positive control: hold the object by friction, so that its mass leaves traces, instead of attaching it."""
     late_frame: bool = False
@@ -80,6 +83,10 @@ class TwoCues(_Carried):
         return self.contact
 
     @property
+    def frames_late(self) -> bool:
+        return self.late_frame
+
+    @property
     def height_shift(self) -> float:
         return self.leak / 1000
 
@@ -87,7 +94,7 @@ class TwoCues(_Carried):
     def display_levels(self) -> dict[str, int]:
         return {"cues": self.classes**2}
 
-    def choices(self, latents: Latents) -> Latents:
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         theta = latents["theta"]
         return {"side": theta % self.classes, "slot": theta // self.classes % self.classes}
 
@@ -102,7 +109,8 @@ class TwoCues(_Carried):
 class FullReveal(_Carried):
     """As `two-cues`, but the display shows the whole mode, of which two bits matter (P-I)."""
 
-    name: ClassVar[str] = "full-reveal"
+    name = "full-reveal"
+    independent_classes: ClassVar[bool] = True
 
     modes: int = 32
     """Number M of modes on the display, a power of two from 4 to 512."""
@@ -127,7 +135,7 @@ class FullReveal(_Carried):
     def display_levels(self) -> dict[str, int]:
         return {"theta": self.modes}
 
-    def choices(self, latents: Latents) -> Latents:
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         return {"side": latents["theta"] % 2, "slot": latents["theta"] // 2 % 2}
 
     def masses(self, latents: Latents) -> np.ndarray:
@@ -141,7 +149,7 @@ class FullReveal(_Carried):
 class Readout(_Carried):
     """The display shows the mode; its quartile chooses the side, its half or its octile the slot (readout-2, -3)."""
 
-    name: ClassVar[str] = "readout"
+    name = "readout"
 
     modes: int = 32
     """Number M of modes on the display, a power of two from 8 to 512."""
@@ -175,7 +183,15 @@ class Readout(_Carried):
     def analog_display(self) -> bool:
         return self.analog
 
-    def choices(self, latents: Latents) -> Latents:
+    @property
+    def known_name(self) -> str:
+        return next(name for name, (_, preset) in TASKS.items() if preset == self.implied)
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        return {"place_by": self.place_by}
+
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         theta = latents["theta"]
         return {"side": theta * self.sides // self.modes, "slot": theta * self.slots // self.modes}
 
@@ -190,7 +206,9 @@ class Readout(_Carried):
 class HiddenMass(_Carried):
     """The display shows one of M masses, which no action depends on; the slot is displayed late (Task A)."""
 
-    name: ClassVar[str] = "hidden-mass"
+    name = "hidden-mass"
+    deciding: ClassVar[tuple[str, ...]] = ("mass", "slot", "hover")
+    sag_assumed: ClassVar[bool] = True
 
     modes: int = 32
     """Number M of masses, a power of two from 4 to 512."""
@@ -224,7 +242,16 @@ class HiddenMass(_Carried):
     def display_levels(self) -> dict[str, int]:
         return {"mass": self.modes, "slot": self.slots}
 
-    def choices(self, latents: Latents) -> Latents:
+    @property
+    def gate(self) -> TaskGate:
+        """The slot at use alone: class-specific sufficiency."""
+        return TaskGate("slot at use", (), ("slot",))
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(Question(name) for name in ("mass", "slot", "hover", "distractor"))
+
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         mass = latents["mass"]
         return {"side": np.zeros_like(mass), "slot": latents["slot"], "sag": mass * 2 // self.modes}
 
@@ -241,10 +268,11 @@ class HiddenMass(_Carried):
 
 
 @dataclass(frozen=True)
-class Weighing(Task):
+class Weighing(FrankaTask):
     """Nothing is displayed: the arm lifts the object, feels its mass, puts it back, waits, and acts on the mass."""
 
-    name: ClassVar[str] = "weighing"
+    name = "weighing"
+    deciding: ClassVar[tuple[str, ...]] = ("mass",)
 
     jitter: float = 0.0
     """Half width in metres of the uniform jitter of the object's place; it would hide what the fixture is there for."""
@@ -257,8 +285,8 @@ class Weighing(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.gap >= 1, "gap", f"{self.gap} steps are no gap; give at least 1")
-        self.require(self.hold >= 1, "hold", f"{self.hold} steps are no hold; give at least 1")
+        self.require(self.gap >= 1, "gap", f"{self.gap} steps are not a gap; give at least 1")
+        self.require(self.hold >= 1, "hold", f"{self.hold} steps are not a hold; give at least 1")
 
     @property
     def latents(self) -> dict[str, int]:
@@ -281,10 +309,19 @@ class Weighing(Task):
         return True
 
     @property
+    def gate(self) -> TaskGate:
+        """Every gap and the grasp; the load reveals the slot again before it is decided."""
+        return TaskGate("weighing", tuple(self.windows), ("side",))
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return (Question("mass"),)
+
+    @property
     def reseat_step(self) -> int | None:
         return None if self.no_fixture else self.phase_steps("scan")[-1]
 
-    def choices(self, latents: Latents) -> Latents:
+    def choices(self, latents: Latents) -> dict[str, Ints]:
         mass = latents["mass"]
         return {"side": mass, "slot": mass // 2, "sag": mass}
 
@@ -296,7 +333,7 @@ class Weighing(Task):
         return annotate(steps, load_shows=("sag",))
 
 
-TASKS: dict[str, tuple[type[Task], dict[str, Any]]] = {
+TASKS: dict[str, tuple[type[FrankaTask], dict[str, Any]]] = {
     "two-cues": (TwoCues, {}),
     "full-reveal": (FullReveal, {}),
     "hidden-mass": (HiddenMass, {}),
@@ -304,12 +341,11 @@ TASKS: dict[str, tuple[type[Task], dict[str, Any]]] = {
     "readout-3": (Readout, {"place_by": "octile"}),
     "weighing": (Weighing, {}),
 }
-ALIASES = {"A′": "two-cues", "A'": "two-cues", "P-I": "full-reveal", "Task A": "hidden-mass", "readout": "readout-2"}
 
 
-def make_task(name: str, **parameters: Any) -> Task:
-    """A task by its name or the paper's name, with its parameters."""
-    kind, preset = TASKS.get(ALIASES.get(name, name), (None, {}))
+def make_task(name: str, **parameters: Any) -> FrankaTask:
+    """A task by its name, with its parameters."""
+    kind, preset = TASKS.get(name, (None, {}))
     if kind is None:
         raise UserError("task", f"{name!r} is unknown; there are {', '.join(TASKS)}")
     known = set(kind.__dataclass_fields__)
@@ -317,11 +353,3 @@ def make_task(name: str, **parameters: Any) -> Task:
         if field not in known:
             raise UserError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(known))}")
     return kind(**{**preset, **parameters})
-
-
-def known_name(task: Task) -> str:
-    """The name under which `make_task` makes this task: readout-2 or readout-3, say."""
-    fits = [
-        name for name, (kind, preset) in TASKS.items() if type(task) is kind and preset.items() <= vars(task).items()
-    ]
-    return fits[0]

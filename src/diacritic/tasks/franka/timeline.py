@@ -7,6 +7,7 @@ class the pose shows, follows from the share of each anchor in the two points th
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+MACRO_SECONDS = 0.5  # one decision
 PHASES = ("approach", "scan", "gap1", "grasp", "gap2", "place")
 # the anchors whose position is a hidden choice, and the class that chooses
 CHOICES = {"side": "side", "above": "slot", "down": "slot"}

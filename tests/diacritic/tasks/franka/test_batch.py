@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from franka_episodes import expert_episodes
 
 from certify import UserError
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
-from diacritic.tasks.franka.observation import SLICES
+from diacritic.tasks.franka.layout import SLICES
 from diacritic.tasks.franka.tasks import TwoCues, Weighing, make_task
 
 SHORT = TwoCues(gap=1, first_gap=1)
@@ -69,7 +69,7 @@ def test_bad_actions_are_refused() -> None:
 
 
 def test_bad_beginnings_are_refused() -> None:
-    with pytest.raises(UserError, match="envs"):
+    with pytest.raises(UserError, match="episodes"):
         FrankaBatch(SHORT, 0)
     with pytest.raises(UserError, match="seed"):
         FrankaBatch(SHORT, 1, seed=-1)
@@ -81,7 +81,8 @@ def test_steps_end_with_the_horizon() -> None:
     core = FrankaBatch(SHORT, 1)
     core.reset()
     for t in range(SHORT.horizon):
-        _, info = core.step(core.expert())
+        core.step(core.expert())
+        info = core.info()
         assert info["done"] == (t == SHORT.horizon - 1)
         assert ("success" in info) == info["done"]
     with pytest.raises(UserError, match="reset"):

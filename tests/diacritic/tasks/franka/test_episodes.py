@@ -1,10 +1,10 @@
 """A recording holds what was seen before each action, and that action."""
 
 import numpy as np
+from franka_episodes import expert_episodes
 
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
-from diacritic.tasks.franka.observation import SLICES
+from diacritic.tasks.franka.layout import SLICES
 from diacritic.tasks.franka.tasks import TwoCues
 from diacritic.tasks.franka.timeline import PHASES
 
@@ -29,4 +29,4 @@ def test_replaying_the_actions_gives_the_observations() -> None:
     seen = core.reset()
     for t in range(task.horizon):
         assert np.array_equal(seen, played.observations[t])
-        seen, _ = core.step(played.actions[t])
+        seen = core.step(played.actions[t])

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from franka_episodes import expert_episodes
 
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
 from diacritic.tasks.franka.expert import expert_actions, home, waypoints
-from diacritic.tasks.franka.task import draw_latents
 from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.protocol import draw_latents
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diacritic.tasks.franka.observation import LAYOUT, SLICES, WIDTH, draw_noise, sense, symbols
-from diacritic.tasks.franka.task import NOISE
+from diacritic.tasks.franka.layout import LAYOUT, NOISE, SLICES, WIDTH
+from diacritic.tasks.franka.observation import draw_noise, sense, symbols
 from diacritic.tasks.franka.tasks import Readout, TwoCues, make_task
 from diacritic.tasks.franka.timeline import PHASES
 
@@ -40,7 +40,7 @@ def test_display_is_dark_outside_the_scan() -> None:
     for t in range(task.horizon + 1):
         shown = symbols(task, t, latents_of(4, theta=np.arange(4)))[:, SLICES["display"]]
         assert shown.any() == (t in task.phase_steps("scan"))
-        assert task.probe_value(t, latents_of(4, theta=np.arange(4))).tolist() == (
+        assert task.displayed(t, latents_of(4, theta=np.arange(4))).tolist() == (
             [0, 1, 2, 3] if t in task.phase_steps("scan") else [-1] * 4
         )
 
@@ -106,7 +106,7 @@ def test_sensed_object_is_relative_to_the_tool() -> None:
 def test_hidden_mass_displays_mass_then_slot() -> None:
     task = make_task("hidden-mass", modes=8)
     latents = {"mass": np.array([5]), "slot": np.array([2]), "hover": np.array([0]), "distractor": np.array([0])}
-    shown = {int(task.probe_value(t, latents)[0]) for t in task.phase_steps("scan")}
-    late = [t for t in task.windows["gap2"] if task.probe_value(t, latents)[0] >= 0]
+    shown = {int(task.displayed(t, latents)[0]) for t in task.phase_steps("scan")}
+    late = [t for t in task.windows["gap2"] if task.displayed(t, latents)[0] >= 0]
     assert shown == {5}
-    assert {int(task.probe_value(t, latents)[0]) for t in late} == {2}
+    assert {int(task.displayed(t, latents)[0]) for t in late} == {2}

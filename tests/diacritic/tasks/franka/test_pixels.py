@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from franka_episodes import expert_episodes
 
 from diacritic.tasks.franka import pixels
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
-from diacritic.tasks.franka.pixels import Camera, Cameras, pixel_channels, states, table_crop
+from diacritic.tasks.franka.pixels import Camera, Cameras, states, table_crop
 from diacritic.tasks.franka.tasks import TwoCues
+from diacritic.tasks.protocol import policy_view
 
 
 def test_crop_is_the_mean_over_overlapping_pixels() -> None:
@@ -26,8 +27,9 @@ def test_crop_is_the_mean_over_overlapping_pixels() -> None:
 
 
 def test_channels_hold_gripper_display_and_phase() -> None:
-    seen = np.arange(2 * 27, dtype=np.float32).reshape(2, 27)
-    assert pixel_channels(seen)[0].tolist() == [6, *range(11, 26)]
+    seen, frames = np.arange(2 * 27, dtype=np.float32).reshape(2, 27), np.zeros((2, 64, 64, 3), np.uint8)
+    assert policy_view(TwoCues(), seen, frames)[0].tolist() == [6, *range(11, 26)]
+    assert policy_view(TwoCues(), seen, None) is seen
 
 
 def test_missing_opengl_names_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,9 +50,8 @@ def test_frames_are_taken_before_the_macro_step_unless_late() -> None:
     for late in (False, True):
         task = TwoCues(gap=1, first_gap=1, jitter=0.0, late_frame=late)
         core = FrankaBatch(task, 2)
-        cameras = Cameras(core)
-        shots[late] = expert_episodes(core, {"theta": [0, 2], "hover": 0}, cameras).frames
-        cameras.close()
+        shots[late] = expert_episodes(core, {"theta": [0, 2], "hover": 0}, pixels=True).frames
+        core.close()
     slot = task.decisions["slot"]
     assert shots[False].shape == (task.horizon, 2, 64, 64, 3)
     assert np.array_equal(shots[False][slot, 0], shots[False][slot, 1])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from diacritic.tasks.franka.expert import home, waypoints
-from diacritic.tasks.franka.task import Task
+from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.tasks import TASKS, make_task
 
 
-def all_classes(task: Task) -> dict[str, np.ndarray]:
+def all_classes(task: FrankaTask) -> dict[str, np.ndarray]:
     """One episode for each combination of the latents that matter to pose; nuisances at zero."""
     first = {name: levels for name, levels in task.latents.items() if name in ("theta", "mass", "slot")}
     grid = np.stack(np.meshgrid(*[np.arange(levels) for levels in first.values()], indexing="ij"), -1).reshape(

@@ -7,7 +7,6 @@ import pytest
 
 from certify import certify
 from diacritic.demos.binner import separation
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.leaks import failures, leak_table
 from diacritic.demos.reconstruct import complete
 from diacritic.demos.record import record
@@ -18,7 +17,7 @@ from diacritic.tasks.franka.tasks import TASKS, make_task
 
 @pytest.fixture(scope="module")
 def two_cues():
-    return record(FrankaRecorder(make_task("two-cues", gap=2)), 64, 0, batch=64)
+    return record(make_task("two-cues", gap=2), 64, 0, batch=64)
 
 
 def test_two_cues_needs_two_bits_then_one(two_cues):
@@ -56,7 +55,7 @@ def test_symbols_say_what_the_task_says_by_design(two_cues):
 @pytest.mark.parametrize("hold", [4, 8])
 def test_weighing_shows_the_mass_where_it_means_to_and_with_a_margin(hold):
     """Without noise the means of the classes lie well above 6 mm apart at every such step, and below it elsewhere."""
-    recorder = FrankaRecorder(make_task("weighing", gap=1, hold=hold, no_noise=True))
+    recorder = make_task("weighing", gap=1, hold=hold, no_noise=True)
     demos, binner = record(recorder, 8, 0)
     meant = np.isin(np.arange(demos.steps), demos.convention.designed["sag"])
     np.testing.assert_array_equal(binner.readings["sag"].visible, meant)
@@ -68,8 +67,7 @@ def test_weighing_shows_the_mass_where_it_means_to_and_with_a_margin(hold):
 @pytest.mark.parametrize("name", TASKS)
 def test_conventions(name):
     task = make_task(name)
-    recorder = FrankaRecorder(task)
-    convention = recorder.convention
+    convention = task.convention
     latents = stratified(convention.strata, 32, 0, convention.nuisances)
     assert set(latents) == set(task.latents)
     assert {**convention.strata, **convention.nuisances} == task.latents
@@ -78,7 +76,7 @@ def test_conventions(name):
     assert ("hover" in given["slot"]) == ("hover" in task.latents)
     assert {factor.name for factor in convention.factors if not factor.sharp} <= {"sag"}
     hidden = {name: np.asarray(values) for name, values in latents.items()}
-    choices, names = recorder.choices({**hidden, **task.choices(hidden)})
+    choices, names = task.symbolic_actions({**hidden, **task.choices(hidden)})
     assert choices.shape == (task.horizon, 32)
     for t in (0, min(task.decisions.values())):
         classes = {key: int(values[7]) for key, values in task.choices(hidden).items()}
@@ -98,4 +96,4 @@ def test_probes_find_an_injected_leak_and_nothing_else(two_cues):
         return {cell.phase for cell in failures(leak_table(probed, binner, held_out=24))}
 
     assert caught(*two_cues) == set()
-    assert caught(*record(FrankaRecorder(make_task("two-cues", gap=2, leak=8)), 64, 0, batch=64)) == {"gap2"}
+    assert caught(*record(make_task("two-cues", gap=2, leak=8), 64, 0, batch=64)) == {"gap2"}

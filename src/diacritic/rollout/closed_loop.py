@@ -1,4 +1,4 @@
-"""Closed loop on the Franka tasks: many policies in the same episodes, judged under their own occupancy."""
+"""Closed loop: many policies in the same episodes of a simulated task, judged under their own occupancy."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,8 @@ from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
 from diacritic.memory.layers import Parameters
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.paired_episodes import SharedEpisodes
 from diacritic.rollout.policies import Floats, Ints, Player, Policies
-from diacritic.tasks.franka.batch import LARGEST_MOVE
-from diacritic.tasks.franka.pixels import Cameras, pixel_channels
-from diacritic.tasks.franka.task import Latents, Task, draw_latents
-from diacritic.tasks.franka.timeline import PHASES
+from diacritic.tasks.protocol import Batch, Latents, Task, draw_latents, phase_steps, policy_view
 
 EPISODES = 128
 Bools = NDArray[np.bool_]
@@ -30,50 +26,48 @@ class Moment(NamedTuple):
     """Step t of every policy in every episode, just before its action is executed."""
 
     t: int
-    seen: Floats  # O_t, [S, E, 27]
+    seen: Floats  # O_t, [S, E, channels]
     symbols: Ints | None  # Ō_t, [S, E]
     codes: Ints  # C_t, [S, E]
-    executed: Floats  # [S, E, 4]
-    expert: Floats  # what the expert would do in this state, [S, E, 4]
+    executed: Floats  # [S, E, A]
+    expert: Floats  # the expert's action in this state, [S, E, A]
 
 
 @dataclass
 class Loop:
     """The closed loop itself, step by step. Until `takeover` the expert acts while every memory watches."""
 
-    core: SharedEpisodes
+    task: Task
+    batch: Batch
     player: Player
     latents: Latents | None = None
     binner: Binner | None = None
     takeover: int = 0
-    cameras: Cameras | None = None
     simulated: float = field(default=0.0, init=False)
     """Seconds spent in the simulator."""
 
     def play(self) -> list[Moment]:
-        """Every step, with cameras where the player looks at pictures."""
-        self.cameras = Cameras(self.core) if self.player.pixels else None
+        """Every step; cameras are released at the end."""
         try:
             return list(self)
         finally:
-            if self.cameras is not None:
-                self.cameras.close()
+            self.batch.close()
 
     def __iter__(self) -> Iterator[Moment]:
-        core, rows = self.core, (self.core.policies, self.core.episodes)
+        task, batch, rows = self.task, self.batch, (self.batch.policies, self.batch.episodes)
         reader = None if self.binner is None else OnlineReader(self.binner)
-        self.player.begin(core.episodes)
-        seen, executed = self._timed(core.reset, self.latents), None
-        while core.t < core.task.horizon:
+        self.player.begin(batch.episodes)
+        seen, executed = self._timed(batch.reset, self.latents), None
+        while batch.t < task.horizon:
             symbols = None if reader is None else reader.read(seen).reshape(rows)
-            frames = None if self.cameras is None else self._timed(self.cameras.frames, core)
-            looked = seen if frames is None else pixel_channels(seen)
+            frames = self._timed(batch.frames) if self.player.pixels else None
             pictures = None if frames is None else frames.reshape(*rows, *frames.shape[1:])
-            codes, wanted = self.player.step(looked.reshape(*rows, -1), executed, symbols, pictures)
-            expert = core.expert().astype(np.float32).reshape(*rows, -1)
-            executed = executable(wanted) if core.t >= self.takeover else expert
-            yield Moment(core.t, seen.reshape(*rows, -1), symbols, codes, executed, expert)
-            seen, _ = self._timed(core.step, executed.reshape(core.envs, -1))
+            view = policy_view(task, seen, frames).reshape(*rows, -1)
+            codes, wanted = self.player.step(view, executed, symbols, pictures)
+            expert = batch.expert().astype(np.float32).reshape(*rows, -1)
+            executed = task.executable(wanted) if batch.t >= self.takeover else expert
+            yield Moment(batch.t, seen.reshape(*rows, -1), symbols, codes, executed, expert)
+            seen = self._timed(batch.step, executed.reshape(-1, executed.shape[-1]))
 
     def _timed(self, work: Any, *arguments: Any) -> Any:
         begun = time.perf_counter()
@@ -86,20 +80,27 @@ class Loop:
 class Rollouts:
     """S policies × E episodes of T steps."""
 
-    success: Bools  # [S, E]
-    side: Bools  # the right side was approached, [S, E]
-    slot: Bools  # the object ended nearest to the right slot, [S, E]
-    distance: Floats  # of the object from its slot in the end, metres, [S, E]
-    error: Floats  # distance of the displacement from the expert's in the same state, centimetres, [S, T, E]
+    outcome: Mapping[str, NDArray[Any]]  # by name, each [S, E]: `success`, whether each class was decided correctly, …
+    classes: tuple[str, ...]  # of the task
+    error: Floats  # distance of the executed action from the expert's in the same state, centimetres, [S, T, E]
     codes: Ints  # C_t under the policy's own occupancy, [S, T, E]
     symbols: Ints | None  # Ō_t as the online binner reads it; −1 where it was never recorded, [S, T, E]
-    observations: Floats | None  # [S, T, E, 27]
+    observations: Floats | None  # [S, T, E, channels]
     latents: Latents  # each [E]
     takeover: int
     """The step from which the policies act."""
     seconds: float
     simulated: float
     """Seconds of these in the simulator."""
+
+    @property
+    def success(self) -> Bools:
+        return self.outcome["success"]
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """The names of the outcomes that are reported as shares of the episodes."""
+        return ("success", *self.classes)
 
     @property
     def action_error(self) -> Floats:
@@ -114,7 +115,7 @@ class Rollouts:
 
     def summary(self, policy: int) -> dict[str, Any]:
         """The numbers of one policy."""
-        accuracy = {name: float(getattr(self, name)[policy].mean()) for name in ("success", "side", "slot")}
+        accuracy = {name: float(self.outcome[name][policy].mean()) for name in self.shares}
         error, unseen = float(self.action_error[policy]), self.unseen
         return {
             **accuracy,
@@ -175,45 +176,35 @@ def play(
     observations: bool = False,
 ) -> Rollouts:
     """Any player in closed loop; the same seed gives the same numbers for any number of simulation threads."""
-    core = SharedEpisodes(task, player.runs, episodes, seed, threads)
+    batch = task.batch(episodes, seed, player.runs, threads)
     hidden = draw_latents(task, episodes, np.random.default_rng(seed)) if latents is None else dict(latents)
-    loop = Loop(core, player, hidden, binner, takeover)
+    loop = Loop(task, batch, player, hidden, binner, takeover)
     begun = time.perf_counter()
     with _one_thread():
         moments = loop.play()
     seconds = time.perf_counter() - begun
-    outcome = {name: values.reshape(player.runs, episodes) for name, values in core.outcome().items()}
     executed, expert = (np.stack([getattr(m, name) for m in moments], 1) for name in ("executed", "expert"))
     symbols = [moment.symbols for moment in moments if moment.symbols is not None]
     return Rollouts(
-        outcome["success"],
-        outcome["side"],
-        outcome["slot"],
-        outcome["distance"],
-        100 * np.linalg.norm(executed[..., :3] - expert[..., :3], axis=-1),
+        {name: values.reshape(player.runs, episodes) for name, values in batch.outcome().items()},
+        tuple(task.levels),
+        task.action_error(executed, expert),
         np.stack([moment.codes for moment in moments], 1),
         np.stack(symbols, 1) if symbols else None,
         np.stack([moment.seen for moment in moments], 1) if observations else None,
-        {name: values[:episodes] for name, values in core.latents.items()},
+        {name: values[:episodes] for name, values in batch.latents.items()},
         takeover,
         seconds,
         loop.simulated,
     )
 
 
-def executable(wanted: Floats) -> Floats:
-    """The action that the arm really takes: moves within its limit, the gripper fully open or closed, never NaN."""
-    known = np.nan_to_num(np.asarray(wanted, np.float32))
-    moves = np.clip(known[..., :3], -LARGEST_MOVE, LARGEST_MOVE)
-    return np.concatenate([moves, np.where(known[..., 3:] < 0, -1, 1)], axis=-1, dtype=np.float32)
-
-
 def takeover(task: Task, phase: str) -> int:
     """The first step of a phase, from which the policy acts."""
-    steps = task.phase_steps(phase)
+    steps = phase_steps(task, phase)
     if not steps:
-        known = [name for name in PHASES if task.phase_steps(name)]
-        raise UserError("until", f"{task.name} has no phase {phase!r}; there are {', '.join(known)}")
+        there = ", ".join(dict.fromkeys(task.phases))
+        raise UserError("until", f"{task.name} has no phase {phase!r}; there are {there}")
     return steps[0]
 
 

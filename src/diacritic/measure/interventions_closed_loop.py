@@ -1,12 +1,12 @@
-"""Attribution by intervention in closed loop: one policy in five variants, in the same episodes of a Franka task.
+"""Attribution by intervention in closed loop: one policy in five variants, in the same episodes of a simulated task.
 
 All variants are alike until step t. There the code of every episode is swapped with that of a partner (same symbol Ō_t,
 another class), or everything but the code is, or the code is reset, or it is frozen; then each goes on alone, and
-where arm and object end up tells the decision. What the body or the observation carries stays with the episode, so a
+the task says what each decided. What the body or the observation carries stays with the episode, so a
 class that is written into the pose shows as a swap that moves nothing and a reset that erases nothing.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,16 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import State
-from diacritic.rollout.franka import Loop, Moment
-from diacritic.rollout.paired_episodes import SharedEpisodes
+from diacritic.rollout.closed_loop import Loop
 from diacritic.rollout.policies import Floats, Ints, Policies
-from diacritic.tasks.franka import expert, scene
-from diacritic.tasks.franka.observation import SLICES
-from diacritic.tasks.franka.task import Task, draw_latents
+from diacritic.tasks.protocol import Task, draw_latents
 
 OWN, SWAP, SHUFFLE, RESET, FREEZE = range(5)
 VARIANTS = 5
 EPISODES = 16
-_LEGIBLE = 2  # steps into the grasp at which the side pose is reached
 
 
-def attribute_franka(
+def attribute_closed_loop(
     task: Task,
     parameters: Parameters,
     architecture: Architecture,
@@ -46,7 +42,7 @@ def attribute_franka(
 ) -> Attribution:
     """Interfere before every decision of one run that its task's gate asks for; parameters have a leading axis of 1.
 
-    Others are shown anew before they are made, as the slot of `weighing` by the second lift.
+    The others need no memory: what they depend on is shown again before they are made.
     """
     if architecture.memory not in ("code", "gaussian"):
         raise UserError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
@@ -54,11 +50,11 @@ def attribute_franka(
     for name, (decision, *_) in task_gate(task).decisions.items():
         at = moment(task, decision)
         player = Intervened(parameters, architecture, scale, at, seed)
-        core = SharedEpisodes(task, VARIANTS, episodes, seed, threads)
+        batch = task.batch(episodes, seed, VARIANTS, threads)
         hidden = draw_latents(task, episodes, np.random.default_rng(seed))
         player.classes = task.choices(hidden)[name]
-        moments = Loop(core, player, hidden, binner).play()
-        chosen = decisions(core, moments)[name].reshape(VARIANTS, episodes)
+        Loop(task, batch, player, hidden, binner).play()
+        chosen = batch.decided()[name].reshape(VARIANTS, episodes)
         trials.append(_judged(name, at, decision, chosen, player.partner))
     return Attribution(tuple(trials))
 
@@ -67,8 +63,8 @@ def moment(task: Task, decision: int) -> int:
     """After which step to interfere: midway in the gap before the decision, but not before the last display."""
     waiting = [steps for steps in task.windows.values() if steps.stop <= decision]
     middle = (waiting[-1].start + waiting[-1].stop - 1) // 2 if waiting else decision - 1
-    lit = [t for t in range(decision) if task.steps[t].probe is not None]
-    return max([middle, *lit[-1:]])
+    revealed = [t for t in task.reveals if t < decision]
+    return max([middle, *revealed[-1:]])
 
 
 class Intervened(Policies):
@@ -79,7 +75,8 @@ class Intervened(Policies):
     ) -> None:
         many = {name: value.expand(VARIANTS, *value.shape[1:]) for name, value in parameters.items()}
         super().__init__(many, architecture, scale)
-        self.at, self.classes = at, np.zeros(0, np.int64)
+        self.at: int = at
+        self.classes: Ints = np.zeros(0, np.int64)
         self.partner: NDArray[np.int64] = np.zeros(0, np.int64)
         self._rng = np.random.default_rng(seed)
         self._t = -1
@@ -136,27 +133,6 @@ def partners(symbols: Ints, classes: Ints, rng: np.random.Generator) -> NDArray[
         if len(fitting):
             found[episode] = rng.choice(fitting)
     return found
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """Which side and slot every row took."""
-
-    side: NDArray[np.int64]
-    slot: NDArray[np.int64]
-
-    def __getitem__(self, name: str) -> NDArray[np.int64]:
-        return getattr(self, name)
-
-
-def decisions(core: SharedEpisodes, moments: list[Moment]) -> _Chosen:
-    """The side pose that the tool came nearest to, and the slot that the object did."""
-    tool = moments[core.task.phase_steps("grasp")[0] + _LEGIBLE].seen[..., SLICES["tool position"]][..., :2]
-    sides = expert.side_positions(core.task, core.place)
-    side = np.linalg.norm(sides - tool.reshape(-1, 1, 2), axis=2).argmin(1)
-    slots = scene.slot_positions(core.task.slots)
-    slot = np.linalg.norm(core.object.position[:, None, :2] - slots, axis=2).argmin(1)
-    return _Chosen(side, slot)
 
 
 def _judged(name: str, at: int, decision: int, chosen: Ints, partner: NDArray[np.int64]) -> Trial:

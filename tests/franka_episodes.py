@@ -1,18 +1,15 @@
-"""Whole expert episodes as time-major arrays: what a recording holds."""
+"""Whole expert episodes of a Franka task as time-major arrays, with what the tests look at besides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from diacritic.tasks.franka.batch import ACTION_WIDTH, FrankaBatch
-from diacritic.tasks.franka.observation import WIDTH
-from diacritic.tasks.franka.task import Latents
+from diacritic.tasks.franka.batch import FrankaBatch
+from diacritic.tasks.franka.layout import ACTION_WIDTH, WIDTH
 from diacritic.tasks.franka.timeline import PHASES
-
-if TYPE_CHECKING:
-    from diacritic.tasks.franka.pixels import Cameras
+from diacritic.tasks.protocol import Latents
 
 
 @dataclass(frozen=True)
@@ -30,24 +27,22 @@ class Episodes:
     frames: np.ndarray | None = None  # (T, n, 64, 64, 3) uint8
 
 
-def expert_episodes(
-    core: FrankaBatch, latents: Mapping[str, Any] | None = None, cameras: "Cameras | None" = None
-) -> Episodes:
-    """Let the expert play the next episodes of `core`, with camera frames where cameras are given."""
+def expert_episodes(core: FrankaBatch, latents: Mapping[str, Any] | None = None, pixels: bool = False) -> Episodes:
+    """Let the expert play the next episodes of `core`, with camera frames if they are asked for."""
     task, n = core.task, core.envs
     observations = np.empty((task.horizon, n, WIDTH), np.float32)
     actions = np.empty((task.horizon, n, ACTION_WIDTH), np.float32)
     probe = np.empty((task.horizon, n), np.int64)
-    frames, late = [], getattr(task, "late_frame", False)
+    frames, late = [], task.frames_late
     seen = core.reset(latents)
     for t in range(task.horizon):
-        observations[t], probe[t] = seen, task.probe_value(t, core.latents)
+        observations[t], probe[t] = seen, task.displayed(t, core.latents)
         actions[t] = core.expert()
-        if cameras is not None and not late:
-            frames.append(cameras.frames(core))
-        seen, _ = core.step(actions[t])
-        if cameras is not None and late:
-            frames.append(cameras.frames(core))
+        if pixels and not late:
+            frames.append(core.frames())
+        seen = core.step(actions[t])
+        if pixels and late:
+            frames.append(core.frames())
     phases = np.array([PHASES.index(step.phase) for step in task.steps], np.uint8)
     return Episodes(
         observations,

@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 import torch
 from expert_carrier import expert_carrier, odd_scale, short_task
+from franka_episodes import expert_episodes
 
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
-from diacritic.demos.franka import FrankaRecorder
 from diacritic.demos.record import record
-from diacritic.measure import interventions_franka
+from diacritic.measure import interventions_closed_loop
 from diacritic.measure.body import body_memory, pending
 from diacritic.measure.interventions import Attribution
-from diacritic.measure.interventions_franka import OWN, Intervened, attribute_franka, moment, partners
+from diacritic.measure.interventions_closed_loop import OWN, Intervened, attribute_closed_loop, moment, partners
 from diacritic.measure.own_play import own_play
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Floats, Ints, Policies
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.episodes import expert_episodes
-from diacritic.tasks.franka.tasks import make_task
+from diacritic.tasks.registry import make as make_task
 
 Copy = tuple[dict[str, torch.Tensor], Architecture]
 TASK, SCALE, EPISODES = short_task(), odd_scale(), 8
@@ -30,7 +29,7 @@ WRITE, OFFSET = PLACE - 2, 0.03  # the pose of the second gap is decided on one 
 
 @pytest.fixture(scope="module")
 def binner() -> Binner:
-    return record(FrankaRecorder(TASK, threads=1), 64, seed=1)[1]
+    return record(TASK, 64, seed=1)[1]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def wrote(t: int, codes: Ints, actions: Floats) -> Floats:
 
 
 def test_the_copy_of_the_expert_is_carried_by_its_code(copy: Copy, binner: Binner) -> None:
-    found = attribute_franka(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    found = attribute_closed_loop(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
     assert found.passed is True
     assert [(trial.name, trial.decision) for trial in found.trials] == list(TASK.decisions.items())
     for trial in found.trials:
@@ -80,8 +79,8 @@ def test_a_class_in_the_pose_defies_swap_and_reset(
                 self.lean = (seen[..., 1] > np.median(seen[OWN, :, 1])).astype(int)
             return codes, placing[self._t][self.lean] if self._t >= PLACE else actions
 
-    monkeypatch.setattr(interventions_franka, "Intervened", PoseReader)
-    found: Attribution = attribute_franka(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    monkeypatch.setattr(interventions_closed_loop, "Intervened", PoseReader)
+    found: Attribution = attribute_closed_loop(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
     side, slot = found.trials
     assert side.failures == ()
     assert slot.swap is not None
@@ -121,7 +120,7 @@ def test_the_moment_is_in_the_gap_and_after_the_last_display() -> None:
     task = make_task("two-cues", gap=6)
     assert moment(task, task.decisions["slot"]) in task.windows["gap2"]
     late = make_task("hidden-mass")
-    lit = [t for t in range(late.decisions["slot"]) if late.steps[t].probe is not None]
+    lit = [t for t in late.reveals if t < late.decisions["slot"]]
     assert moment(late, late.decisions["slot"]) >= lit[-1]
 
 
@@ -132,7 +131,7 @@ def test_partners_share_a_symbol_and_differ_in_class() -> None:
 
 def test_what_cannot_be_intervened_on_is_refused(copy: Copy, binner: Binner) -> None:
     with pytest.raises(UserError, match="'gru' has no code to intervene on"):
-        attribute_franka(TASK, copy[0], Architecture(memory="gru"), SCALE, binner)
+        attribute_closed_loop(TASK, copy[0], Architecture(memory="gru"), SCALE, binner)
     player = Intervened(*copy, SCALE, at=0)
     player.begin(1)
     with pytest.raises(UserError, match="binner: partners share a symbol"):

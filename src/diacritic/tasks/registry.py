@@ -1,0 +1,80 @@
+"""Tasks by name: Franka tasks, the point mass, tasks of your own, and every finite model of the zoo."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from certify import Model, zoo
+from certify.errors import UserError
+from diacritic.files.demos import Demos
+from diacritic.tasks.protocol import Task
+
+Factory = Callable[..., Task]
+
+# name → where its factory is, which takes the name and the parameters; imported when a task is made
+_BUILT_IN = {
+    **dict.fromkeys(
+        ("two-cues", "full-reveal", "hidden-mass", "readout-2", "readout-3", "weighing"),
+        "diacritic.tasks.franka.tasks:make_task",
+    ),
+}
+# the paper's names, and what they imply
+ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "A′": ("two-cues", {}),
+    "A'": ("two-cues", {}),
+    "tier 16": ("two-cues", {"classes": 4}),
+    "P-I": ("full-reveal", {}),
+    "Task A": ("hidden-mass", {}),
+    "readout": ("readout-2", {}),
+    "signpost corridor": ("signpost-corridor", {}),
+    "cue–corridor T-maze": ("cue-corridor", {}),
+    "memory chain": ("memory-chain", {}),
+    "Passive T-maze": ("passive-t-maze", {}),
+}
+_REGISTERED: dict[str, Factory] = {}
+
+
+def register_task(name: str, factory: Factory) -> None:
+    """Make a task of your own known by name; `factory(**parameters)` gives it."""
+    if name in names() or name in ALIASES:
+        raise UserError("task", f"the name {name!r} is taken; choose another")
+    _REGISTERED[name] = factory
+
+
+def names() -> list[str]:
+    """The tasks with their own physics."""
+    return [*_BUILT_IN, *_REGISTERED]
+
+
+def is_simulated(name: str) -> bool:
+    """Whether the name, or what it is an alias of, is a task with its own physics."""
+    return ALIASES.get(name, (name, {}))[0] in names()
+
+
+def make(name: str, **parameters: Any) -> Task:
+    """A task with its own physics, by its name or the paper's name."""
+    known, implied = ALIASES.get(name, (name, {}))
+    given = {**implied, **parameters}
+    if known in _REGISTERED:
+        return _REGISTERED[known](**given)
+    if known not in _BUILT_IN:
+        raise UserError("task", f"{name!r} is unknown; there are {', '.join(names())}")
+    module, _, factory = _BUILT_IN[known].partition(":")
+    return getattr(import_module(module), factory)(known, **given)
+
+
+def find(name: str, **parameters: Any) -> Task | Model:
+    """Any task by name: one with its own physics, or a finite model of the zoo."""
+    if is_simulated(name):
+        return make(name, **parameters)
+    known, implied = ALIASES.get(name, (name, {}))
+    return zoo.build(known, **{**implied, **parameters})
+
+
+def task_of(demos: Demos) -> Task:
+    """The task that a recording is of; a recording of another version of it is refused."""
+    task = make(demos.task, **demos.parameters)
+    if demos.task_version != task.version:
+        said = f"is of version {demos.task_version} of {demos.task}, but this is version {task.version}"
+        raise UserError("recording", f"{said}; record it again")
+    return task
