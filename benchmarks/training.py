@@ -25,9 +25,10 @@ sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
 from certify.zoo import build  # noqa: E402
 from diacritic.memory.layers import Parameters  # noqa: E402
+from diacritic.memory.protocol import Inputs  # noqa: E402
 from diacritic.memory.quantise import look_up  # noqa: E402
 from diacritic.memory.shape import Architecture  # noqa: E402
-from diacritic.memory.sole_carrier import Inputs, drive, observe, propose  # noqa: E402
+from diacritic.memory.sole_carrier import drive, observe, propose  # noqa: E402
 from diacritic.training import parallel, reference, scan  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402

@@ -26,6 +26,7 @@ from diacritic.files.versions import versions
 from diacritic.measure.gates import task_gate
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.verdict import Control, Verdict
+from diacritic.memory.kinds import is_sole_carrier
 from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Floats, Ints, Policies, stack_scales
@@ -155,7 +156,7 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
         "K": run.architecture.codes,
         "beta": BETA,
         "N": manifest.N,
-        "gate": task_gate(run.task).name if run.architecture.sole_carrier else "behavioural",
+        "gate": task_gate(run.task).name if is_sole_carrier(run.architecture) else "behavioural",
         "sufficient": verdict.sufficient.answer == "yes",
         "diverged": manifest.diverged,
         "scores": {name: {"S_Gamma": least[name], "S_G": None} for name in windows},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diacritic.memory import sole_carrier
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training import reference
@@ -183,7 +183,7 @@ class Scene:
 
 def scene(terms: Sequence[Term], data: Data, architecture: Architecture = TINY, clock: Clock | None = None) -> Scene:
     """Two runs of random weights for the cell and these terms, traced step by step."""
-    layers = sole_carrier.weights(data.shape, architecture)
+    layers = memory_of(architecture).weights(data.shape, architecture)
     for term in terms:
         layers |= term.weights(data.shape, architecture)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2]).items()}
@@ -233,7 +233,7 @@ def assert_engine_agrees(
     """Codes equal to those of the reference, losses to 1e-12, gradients to 1e-10, in double precision."""
     chosen = learner(name)
     carrier = chosen.architecture(architecture)
-    layers = sole_carrier.weights(data.shape, carrier)
+    layers = memory_of(carrier).weights(data.shape, carrier)
     for term in chosen.terms:
         layers |= term.weights(data.shape, carrier)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, seeds).items()}

@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diacritic.memory.protocol import Record
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Record, begin, step
+from diacritic.memory.sole_carrier import begin, step
 from diacritic.studies.ledger import Row
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data
-from diacritic.training.reference import collect, inputs_at
+from diacritic.training.reference import collect, whole_episodes
 from diacritic.training.symbolic import from_model
 from reproduction.beyond_paper.barrier_cells import CAROUSEL, TEXTBOOK, plan_for, rows_now, without
 from reproduction.beyond_paper.certified import chain_place
@@ -37,8 +38,9 @@ def error_at_states(cohort: Cohort) -> Tensor:
     state = begin(parameters, plan.carrier, data.episodes)
     states: list[Tensor] = []
     records: list[Record] = []
+    episodes = whole_episodes(data)
     for t in range(data.horizon):
-        state, record = step(parameters, plan.carrier, state, inputs_at(data, t), plan.preset.gradient)
+        state, record = step(parameters, plan.carrier, state, episodes.at(t), plan.preset.gradient)
         states.append(state.embedding)
         records.append(record)
     trace = collect(parameters, data, data.weight.expand(len(plan.runs), -1), records)

@@ -17,6 +17,7 @@ from diacritic.files.run import BINNER
 from diacritic.measure.gates import score_arrays, task_gate
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, CodeScore, score_codes
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
 from diacritic.tasks.registry import task_of
 from diacritic.training.checkpoint import fingerprint
@@ -52,7 +53,7 @@ def train_recorded(options: "Train") -> int:
     data = supervise(prepared.data, chosen, range(options.seeds), device, folder=options.out)
     folder = options.out / f"cohort-{fingerprint(plan, data)[:12]}"
     begun = time.perf_counter()
-    judged = plan.carrier.memory in ("code", "history")
+    judged = memory_of(plan.carrier).measured in ("code", "readout")
 
     def scored(cohort: Cohort) -> list[tuple[CodeScore, ...]]:
         return [score_codes(codes, classes) for codes in held_out_codes(cohort, prepared.held_out)]

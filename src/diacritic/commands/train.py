@@ -54,6 +54,7 @@ class Train:
         from diacritic.files.run import MODEL
         from diacritic.measure.scores import Requirement
         from diacritic.measure.trace import sufficient
+        from diacritic.memory.kinds import memory_of
         from diacritic.memory.shape import Architecture
         from diacritic.training.checkpoint import fingerprint
         from diacritic.training.cohort import Plan, Run
@@ -90,7 +91,7 @@ class Train:
         device = self.chosen_device()
         folder = self.out / f"cohort-{fingerprint(plan, data)[:12]}"
         begun = time.perf_counter()
-        machine = plan.carrier.memory == "code" and plan.carrier.path != "bypass"
+        machine = memory_of(plan.carrier).finite(plan.carrier)
         judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
         if chosen.taught:
             from diacritic.memory.certified_codes import certified_labels

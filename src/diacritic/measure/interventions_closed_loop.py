@@ -17,6 +17,7 @@ from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.measure.gates import task_gate
 from diacritic.measure.interventions import CODE, TOLD, Attribution, Effect, Trial
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
@@ -44,7 +45,7 @@ def attribute_closed_loop(
 
     The others need no memory: what they depend on is shown again before they are made.
     """
-    if architecture.memory not in ("code", "gaussian"):
+    if memory_of(architecture).state != "carrier":
         raise UserError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
     trials = []
     for name, (decision, *_) in task_gate(task).decisions.items():

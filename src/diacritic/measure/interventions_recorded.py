@@ -12,6 +12,7 @@ from diacritic.files.demos import Demos
 from diacritic.measure.interventions import TOLD, Episodes, attribute
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.verdict import Control, intervention_controls
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import Carrier
 from diacritic.memory.shape import Shape
 from diacritic.rollout.run_loading import StoredRun
@@ -25,7 +26,7 @@ PIXEL_PAIRS = 64  # the same where every step of a history is an image
 @torch.no_grad()
 def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: Sequence[int]) -> list[Control]:
     """Interventions before each decision, and the episode boundary; `laws` G_t [T, N] are the expert's classes."""
-    if run.architecture.memory not in ("code", "gaussian"):
+    if memory_of(run.architecture).state != "carrier":
         return []
     policy = _Watcher(run)
     seen = _Shown.of(run, demos, policy.symbols)

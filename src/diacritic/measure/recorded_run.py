@@ -34,6 +34,7 @@ from diacritic.measure.verdict import (
     same_verdict,
 )
 from diacritic.measure.windows import task_windows
+from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.protocol import Task
@@ -94,7 +95,7 @@ def examine_recorded(
         more = [leaks] if own is None else [leaks, *_own(group, k, own, judged, demos, whole)]
         if again is not None:
             more.append(_replicated(run, judged, *again))
-        if effort.interventions and run.architecture.memory in ("code", "gaussian"):
+        if effort.interventions and memory_of(run.architecture).state == "carrier":
             more += intervention_controls(_closed(run, group, effort), "closed loop")
         found.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first else 'fresh'} episodes"))
     return found
@@ -104,7 +105,7 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
     task, classes, windows = run.task, judged.classes, task_windows(run.task)
     reported = windows.reported(classes.required)
     # where the code is a mere readout, behaviour alone can suffice
-    reads_out = not run.architecture.sole_carrier and not run.architecture.identification
+    reads_out = not memory_of(run.architecture).finite(run.architecture)
     gate = task_gate(task)
     evaluation = evaluation_of(judged.scores, 0, gate, reported, judged.errors if reads_out else None)
     controls = [
@@ -118,7 +119,7 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
     seed = run.manifest.seed
     subject = Subject(run.path.name, task.title, run.manifest.learner, seed, occupancy)
     profile = Profile(evaluation.rate.tolist(), list(classes.required), list(classes.decision), windows.memory)
-    return judge(subject, evaluation.judgement, profile, controls, run.architecture.sole_carrier)
+    return judge(subject, evaluation.judgement, profile, controls, is_sole_carrier(run.architecture))
 
 
 def held_out(run: StoredRun, demos: Demos) -> tuple[Demos, int]:

@@ -19,8 +19,10 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import POSITIVE, Requirement, law_table
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import derived_windows
-from diacritic.memory import gru
+from diacritic.memory.act import act
+from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.memory.module import Carrier
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.trained_machines import machines
@@ -48,7 +50,7 @@ def examine_symbolic(
     shown = _one_hot(listed, model)
     decision = [conditional_entropy(g, o, listed.weights) for g, o in zip(listed.laws, listed.symbols, strict=True)]
     windows = derived_windows(requirement.bits, decision)
-    if architecture.sole_carrier:
+    if is_sole_carrier(architecture):
         machine = machines({name: value[None] for name, value in weights.items()}, architecture, model)[0].greedy()
         evaluation = evaluate_symbolic(machine, requirement)
         controls = _machine_controls(machine, requirement, evaluation)
@@ -62,34 +64,30 @@ def examine_symbolic(
     leak = reset_leak(policy, shown.observations, shown.previous)
     controls.append(Control("attribution", "episode boundary", not leak.found, leak.line()))
     profile = Profile(evaluation.rate.tolist(), list(requirement.bits), decision, plateaus(requirement.bits))
-    return judge(subject, evaluation.judgement, profile, controls, architecture.sole_carrier)
+    return judge(subject, evaluation.judgement, profile, controls, is_sole_carrier(architecture))
 
 
 def construction(architecture: Architecture) -> Control:
     """What persists by construction."""
-    extra = []
-    if architecture.memory != "code":
-        extra.append(f"its memory is {architecture.memory!r}, not a code")
-    if architecture.path == "bypass":
-        extra.append("a continuous state persists beside the code")
-    if architecture.identification:
-        extra.append("a second carrier persists beside the code")
+    extra = memory_of(architecture).beside_the_code(architecture)
     text = "; ".join(extra) or "the state holds a code and its vector, nothing else"
     return Control("attribution", "construction", not extra, text)
 
 
-class GruPolicy:
-    """A GRU policy with its state made explicit; there is no code, 0 stands for that."""
+class VectorPolicy:
+    """One run of a policy whose state is one vector of an episode, with that state made explicit."""
 
-    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+    def __init__(self, architecture: Architecture, weights: Mapping[str, Tensor]) -> None:
+        self.architecture, self.memory = architecture, memory_of(architecture)
         self.parameters = {name: value[None] for name, value in weights.items()}
 
     def begin(self, batch: int) -> Tensor:
-        return gru.start(self.parameters, batch)[0]
+        return self.memory.start(self.parameters, self.architecture, batch)[0]
 
     def step(self, state: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        after, action = gru.step(self.parameters, state[None], observation, previous_action)
-        return after[0], torch.zeros(len(state), dtype=torch.long), action[0]
+        inputs = Inputs(observation, previous_action)
+        after, record = self.memory.step(self.parameters, self.architecture, state[None], inputs)
+        return after[0], record.code[0], act(self.parameters, self.architecture, record)[0]
 
 
 class _ReadsSymbols:
@@ -106,10 +104,13 @@ class _ReadsSymbols:
 
 
 def _policy(shape: Shape, architecture: Architecture, weights: Mapping[str, Tensor]) -> Policy:
-    if architecture.memory == "gru":
-        return GruPolicy(weights)
-    if architecture.memory == "history":
-        raise UserError("architecture.memory", "'history' keeps everything that it saw; there is no state to examine")
+    kind = memory_of(architecture).state
+    if kind == "vector":
+        return VectorPolicy(architecture, weights)
+    if kind == "history":
+        raise UserError(
+            "architecture.memory", f"{architecture.memory!r} keeps everything that it saw; there is no state to examine"
+        )
     carrier = Carrier(shape, architecture, weights)
     return _ReadsSymbols(carrier) if architecture.side == "symbol" else carrier
 

@@ -14,6 +14,7 @@ from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace, evaluate_sym
 from diacritic.measure.flags import class_error
 from diacritic.measure.gates import Symbolic
 from diacritic.measure.scores import Requirement
+from diacritic.memory.kinds import memory_of
 from diacritic.rollout.policies import Player
 from diacritic.rollout.trained_machines import machines
 from diacritic.tasks.protocol import Task, policy_view
@@ -28,7 +29,7 @@ Floats = NDArray[np.floating[Any]]
 def symbolic_traces(cohort: Cohort, model: Model) -> list[SymbolicTrace]:
     """Of every run on a symbolic task: a finite machine where a code is all it remembers, its episodes otherwise."""
     carrier, data = cohort.plan.carrier, cohort.data
-    if carrier.memory == "code" and carrier.path != "bypass":
+    if memory_of(carrier).finite(carrier):
         return list(machines(cohort.parameters, carrier, model))
     trace = cohort.trace()
     logits = trace.actions if trace.actions is not None else trace.read("act")

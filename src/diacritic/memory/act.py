@@ -4,12 +4,14 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear, read
+from diacritic.memory.protocol import Record
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Record
 
 
 def act(parameters: Parameters, architecture: Architecture, record: Record) -> Tensor:
     """The action, or the logits over action symbols: [runs, rows, A]."""
+    if record.actions is not None:
+        return record.actions
     part = linear(parameters, "act.observation", record.features)
     if architecture.readout == "direct":
         return read(parameters, "act", part, record.embedding)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import Carrier
 from diacritic.memory.sole_carrier import State
 
@@ -65,7 +66,7 @@ def _constructed(carrier: Carrier) -> list[str]:
     state = carrier.begin(1)
     held = [f.name for f in fields(state) if getattr(state, f.name) is not None and f.name not in ("embedding", "code")]
     findings = [f"the state also holds {name!r}" for name in held]
-    if carrier.architecture.memory != "code":
+    if memory_of(carrier.architecture).measured != "code":
         findings.append(f"the memory is {carrier.architecture.memory!r}, not a code")
     return findings
 

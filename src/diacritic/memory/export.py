@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.memory.kinds import is_sole_carrier
 from diacritic.memory.module import Carrier
 
 INPUTS = ("code", "observation", "previous_action")
@@ -21,7 +22,7 @@ def example(carrier: Carrier, batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
 
 def _dynamic(carrier: Carrier) -> dict[str, dict[int, torch.export.Dim]]:
     """A free batch size for every input; a policy that carries more than its code has no such inputs."""
-    if not carrier.architecture.sole_carrier or carrier.architecture.side != "raw":
+    if not is_sole_carrier(carrier.architecture) or carrier.architecture.side != "raw":
         raise UserError("carrier", "only a sole carrier that reads raw observations can be exported")
     batch = torch.export.Dim("batch", min=1, max=1 << 20)
     return {name: {0: batch} for name in INPUTS}

@@ -6,10 +6,12 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.memory.act import act
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
+from diacritic.memory.protocol import Inputs, Record
 from diacritic.memory.quantise import nearest
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs, Record, drive, observe, propose, side_information
+from diacritic.memory.sole_carrier import drive, observe, propose, side_information
 
 
 @torch.no_grad()
@@ -21,7 +23,7 @@ def code_tables(
     `observation` [O, ·] and `previous` [V, ·] are the task's distinct inputs; code K stands for "none yet". Carriers
     with matched side information take the observation for the symbol, which on a symbolic task it is.
     """
-    if architecture.memory != "code" or architecture.path == "bypass":
+    if not memory_of(architecture).finite(architecture):
         raise UserError(
             "architecture", "only what remembers nothing but a code is a finite machine; watch its episodes"
         )

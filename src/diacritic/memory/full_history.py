@@ -12,10 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from diacritic.memory.layers import Parameters, Weight, dense, linear, read
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import Inputs, Record, encoders, observe
+from diacritic.memory.sole_carrier import encoders, observe
 
 HEADS, LAYERS = 4, 2
 
@@ -93,7 +94,7 @@ def transform(parameters: Parameters, history: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class History:
-    """The memory without a cache: the tokens [runs, N, t, 2 d] of all steps so far, encoded anew at each step."""
+    """The memory without a cache: the tokens [runs, N, t, 2 d] of all steps so far, encoded again at each step."""
 
     kept: Tensor
 
@@ -137,16 +138,47 @@ def start(parameters: Parameters, episodes: int, cache: bool = True) -> History 
 
 def step(
     parameters: Parameters, memory: History | Cache, observation: Tensor, previous: Tensor, frame: Tensor | None = None
-) -> tuple[History | Cache, Tensor, Tensor]:
-    """One step of all episodes: (memory, code [runs, N], action [runs, N, ·]).
+) -> tuple[History | Cache, Record]:
+    """One step of all episodes: the grown memory, and the record that the action head reads.
 
     `observation` [N, ·] and the `previous` action [N, ·] (zeros at first) may have a leading axis of runs.
     """
     features = observe(parameters, Inputs(observation, previous, frame=frame))
     memory, top = memory.extend(parameters, tokens(parameters, features, previous))
-    record = _record(parameters, features, linear(parameters, "state", top))
-    action = read(parameters, "act", linear(parameters, "act.observation", features), record.embedding)
-    return memory, record.code, action
+    return memory, _record(parameters, features, linear(parameters, "state", top))
+
+
+@register
+class FullHistory(Memory):
+    """Everything that was seen and done; its state is quantised for the readout alone."""
+
+    name = "history"
+    measured = "readout"
+    state = "history"
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return memory_weights(shape, architecture)
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> History | Cache:
+        return start(parameters, rows)
+
+    def step(
+        self,
+        parameters: Parameters,
+        architecture: Architecture,
+        state: History | Cache,
+        inputs: Inputs,
+        flow: Flow = PLAYING,
+    ) -> tuple[History | Cache, Record]:
+        return step(parameters, state, inputs.observation, inputs.previous, inputs.frame)
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        return [remember(parameters, episodes.observation, episodes.previous, episodes.frame)]
+
+    def lowered(self, parameters: Parameters, precision: torch.dtype) -> Parameters:
+        return lowered(parameters, precision)
 
 
 def _look(

@@ -1,8 +1,15 @@
 """The continuous control: a Gaussian bottleneck whose KL to a conditional prior bounds its rate from above."""
 
+from dataclasses import replace
+
+import torch
 from torch import Tensor
 
+from diacritic.memory import sole_carrier
 from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.sole_carrier import State
 
 
 def weights(width: int, d: int) -> dict[str, Weight]:
@@ -19,3 +26,29 @@ def sample(parameters: Parameters, mean: Tensor, side: Tensor, noise: Tensor | N
     distance = ((mean - prior_mean) / prior_log.exp()).square()
     divergence = 0.5 * (ratio + distance - 1 - 2 * (log_deviation - prior_log)).sum(-1)
     return (mean if noise is None else mean + log_deviation.exp() * noise), divergence
+
+
+@register
+class Gaussian(Memory):
+    """The carrier's cell with a Gaussian bottleneck in the place of the codebook."""
+
+    name = "gaussian"
+    measured = "bound"
+    state = "carrier"
+    noisy = True
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return sole_carrier.weights(shape, architecture) | weights(architecture.width, architecture.code_size)
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
+        return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0), rows)
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[State, Record]:
+        features, side, mean, _ = sole_carrier.proposed(
+            parameters, architecture, state, inputs, flow.gradient, flow.strength
+        )
+        embedding, bits = sample(parameters, mean, side, inputs.noise)
+        no_code = torch.zeros_like(state.code)
+        return State(embedding, state.code), Record(features, side, mean, embedding, no_code, bits=bits)

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
+from diacritic.memory.shape import Architecture, Shape
 
 
 def weights(inputs: int, actions: int, outputs: int, state: int = 128, width: int | None = None) -> dict[str, Weight]:
@@ -69,3 +71,34 @@ def _cell(parameters: Parameters, state: Tensor, incoming: Tensor) -> Tensor:
 
 def _act(parameters: Parameters, state: Tensor) -> Tensor:
     return linear(parameters, "head.out", torch.relu(linear(parameters, "head.hidden", state)))
+
+
+@register
+class Gru(Memory):
+    """A GRU policy: the state is the memory, and its own head acts on it."""
+
+    name = "gru"
+    acts = True
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return weights(shape.observation, shape.action, shape.action, architecture.state_size)
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> Tensor:
+        return start(parameters, rows)
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: Tensor, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[Tensor, Record]:
+        after, actions = step(parameters, state, inputs.observation, inputs.previous)
+        return after, _record(after, actions)
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        states, actions = unroll(parameters, episodes.observation, episodes.previous)
+        return [_record(states.flatten(1, 2), actions.flatten(1, 2))]
+
+
+def _record(state: Tensor, actions: Tensor) -> Record:
+    no_code = torch.zeros(state.shape[:2], dtype=torch.long, device=state.device)
+    return Record(state, state, state, state, no_code, actions=actions)

@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from certify.errors import UserError
-from diacritic.memory import sole_carrier
 from diacritic.memory.act import act
+from diacritic.memory.kinds import memory_of
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import Inputs, State
+from diacritic.memory.sole_carrier import State
 
 
 class Carrier(nn.Module):
@@ -18,9 +19,10 @@ class Carrier(nn.Module):
 
     def __init__(self, shape: Shape, architecture: Architecture, parameters: Mapping[str, Tensor]) -> None:
         super().__init__()
-        if architecture.memory not in ("code", "gaussian"):
-            raise UserError("architecture.memory", f"{architecture.memory!r} is no carrier; see diacritic.memory.gru")
-        wanted = sole_carrier.weights(shape, architecture)
+        self.memory = memory_of(architecture)
+        if self.memory.state != "carrier":
+            raise UserError("architecture.memory", f"{architecture.memory!r} has no code to hand on")
+        wanted = self.memory.weights(shape, architecture)
         for name, weight in wanted.items():
             if name not in parameters:
                 raise UserError(f"parameters[{name!r}]", "is missing; the file belongs to another architecture")
@@ -37,8 +39,7 @@ class Carrier(nn.Module):
 
     def begin(self, batch: int) -> State:
         """The memory before the first observation of `batch` episodes; a scaffold has been taken down by now."""
-        state = _first(sole_carrier.begin(self._stacked(), self.architecture, batch))
-        return replace(state, hidden=None) if self.architecture.path == "scaffold" else state
+        return _first(self.memory.start(self._stacked(), self.architecture, batch))
 
     def step(
         self,
@@ -64,7 +65,7 @@ class Carrier(nn.Module):
             raise UserError("frame", "this carrier has a camera; give its frame with every observation")
         parameters = self._stacked()
         shown = Inputs(observation, previous_action, symbol, frame)
-        after, record = sole_carrier.step(parameters, self.architecture, _stack(state), shown)
+        after, record = self.memory.step(parameters, self.architecture, _stack(state), shown)
         return _first(after), record.code[0], act(parameters, self.architecture, record)[0]
 
     def forward(self, code: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor]:

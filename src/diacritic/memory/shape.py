@@ -38,8 +38,9 @@ class Architecture:
     """Dimension d of a code vector."""
     width: int = 128
     """Width of every hidden layer."""
-    memory: Literal["code", "gaussian", "gru", "history"] = "code"
-    """What is carried: one hard code, a Gaussian bottleneck, a GRU state, or the whole history (Transformer)."""
+    memory: str = "code"
+    """The kind of memory: one hard `code`, a `gaussian` bottleneck, a `gru` state, the whole `history` (Transformer),
+    or one that was registered (`memory.protocol`)."""
     bound: Literal["none", "tanh"] = "none"
     """`tanh` bounds the proposal before it is quantised."""
     persistent: bool = True
@@ -58,8 +59,3 @@ class Architecture:
     """The second carrier sends no gradient into the shared encoders."""
     state_size: int = 128
     """Size of a GRU policy's state; its input net and head shrink with it."""
-
-    @property
-    def sole_carrier(self) -> bool:
-        """Whether the code is the only thing that persists."""
-        return self.memory == "code" and self.path != "bypass" and not self.identification

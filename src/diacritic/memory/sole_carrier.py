@@ -3,14 +3,15 @@
 This file is the definition. The engines compute the same thing faster and are checked against it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from certify.errors import UserError
-from diacritic.memory import continuous_path, gaussian
+from diacritic.memory import continuous_path
 from diacritic.memory.layers import Parameters, Weight, dense, linear, reader
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture, Shape
 
@@ -25,37 +26,11 @@ class State:
     identification: Tensor | None = None  # the second carrier's e_{t−1}
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """One step's inputs, [runs or nothing, rows, ·]; `previous` is zero before the first action."""
-
-    observation: Tensor
-    previous: Tensor
-    symbol: Tensor | None = None  # one-hot Ō_t
-    frame: Tensor | None = None  # camera image
-    noise: Tensor | None = None  # standard normal, for the Gaussian bottleneck in training
-
-
-@dataclass(frozen=True)
-class Record:
-    """What one step leaves for the heads and the losses."""
-
-    features: Tensor  # g_o(O_t)
-    side: Tensor  # what transition and prior read: g_o(O_t), or g_s(Ō_t)
-    proposal: Tensor  # ẽ_t
-    embedding: Tensor  # e_t, straight-through
-    code: Tensor  # C_t
-    identification: "Record | None" = None
-    bits: Tensor | None = None  # KL bound of the Gaussian bottleneck, in nats, [runs, rows]
-
-
 def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     """Every parameter that the memory itself needs; heads add their own."""
     width, d = architecture.width, architecture.code_size
     layers = encoders(shape, architecture) | residual("residual", width, d)
     layers["codebook"] = Weight((architecture.codes, d), scale=1 / architecture.codes)
-    if architecture.memory == "gaussian":
-        layers |= gaussian.weights(width, d)
     if architecture.path != "none":
         layers |= continuous_path.weights(width, d)
     if architecture.identification:
@@ -135,6 +110,25 @@ def step(
     strength: Tensor | float = 1.0,
 ) -> tuple[State, Record]:
     """One step. `strength` is α, the weight of the continuous path; it is 0 when a scaffold has been taken down."""
+    features, side, proposal, hidden = proposed(parameters, architecture, state, inputs, gradient, strength)
+    code = nearest(proposal, parameters["codebook"])
+    embedding = straight_through(look_up(parameters["codebook"], code), proposal)
+    second = None
+    if state.identification is not None:
+        second = _identify(parameters, architecture, state.identification, side, inputs.previous, gradient)
+    record = Record(features, side, proposal, embedding, code, second)
+    return State(embedding, code, hidden, None if second is None else second.embedding), record
+
+
+def proposed(
+    parameters: Parameters,
+    architecture: Architecture,
+    state: State,
+    inputs: Inputs,
+    gradient: str,
+    strength: Tensor | float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Features g_o(O_t), side information, the proposal ẽ_t and the new state of the continuous path."""
     features = observe(parameters, inputs)
     side = side_information(parameters, inputs, features)
     carried = state.embedding if architecture.persistent else torch.zeros_like(state.embedding)
@@ -146,20 +140,7 @@ def step(
     if architecture.path != "none" and state.hidden is not None:
         hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
         proposal = proposal + strength * linear(parameters, "path.out", hidden)
-    if architecture.bound == "tanh":
-        proposal = torch.tanh(proposal)
-    if architecture.memory == "gaussian":
-        embedding, bits = gaussian.sample(parameters, proposal, side, inputs.noise)
-        none = torch.zeros_like(state.code)  # there is no code; 0 stands for that
-        record = Record(features, side, proposal, embedding, none, bits=bits)
-        return State(embedding, state.code), record
-    code = nearest(proposal, parameters["codebook"])
-    embedding = straight_through(look_up(parameters["codebook"], code), proposal)
-    second = None
-    if state.identification is not None:
-        second = _identify(parameters, architecture, state.identification, side, inputs.previous, gradient)
-    record = Record(features, side, proposal, embedding, code, second)
-    return State(embedding, code, hidden, None if second is None else second.embedding), record
+    return features, side, torch.tanh(proposal) if architecture.bound == "tanh" else proposal, hidden
 
 
 def _identify(
@@ -177,3 +158,47 @@ def _identify(
     code = nearest(proposal, parameters["identification.codebook"])
     after = straight_through(look_up(parameters["identification.codebook"], code), proposal)
     return Record(side, side, proposal, after, code)
+
+
+@register
+class Code(Memory):
+    """One hard code; with a continuous path or a second carrier beside it where the architecture says so."""
+
+    name = "code"
+    measured = "code"
+    state = "carrier"
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return weights(shape, architecture)
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
+        state = begin(parameters, architecture, rows)
+        return replace(state, hidden=None) if self.annealed(architecture) else state  # taken down by now
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[State, Record]:
+        return step(parameters, architecture, state, inputs, flow.gradient, flow.strength)
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        standing = begin(parameters, architecture, episodes.observation.shape[1])  # with its scaffold
+        return self.follow(parameters, architecture, standing, episodes, flow)
+
+    def codebooks(self, architecture: Architecture) -> dict[str, int]:
+        second = {"identification.": architecture.identification} if architecture.identification else {}
+        return {"": architecture.codes, **second}
+
+    def beside_the_code(self, architecture: Architecture) -> tuple[str, ...]:
+        bypass = ("a continuous state persists beside the code",) if architecture.path == "bypass" else ()
+        return (*bypass, "a second carrier persists beside the code") if architecture.identification else bypass
+
+    def annealed(self, architecture: Architecture) -> bool:
+        return architecture.path == "scaffold"
+
+    def finite(self, architecture: Architecture) -> bool:
+        return architecture.path != "bypass"  # a second carrier is read, but never acted on
+
+    def fast(self, architecture: Architecture) -> bool:
+        return architecture.path == "none" and not architecture.identification

@@ -1,7 +1,7 @@
 """S trained policies as one player: raw observations in, actions in the robot's units out, memory kept between."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.errors import UserError
-from diacritic.memory import full_history, gru, sole_carrier
 from diacritic.memory.act import act
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -45,20 +45,14 @@ class Policies:
 
     def __init__(self, parameters: Parameters, architecture: Architecture, scale: Scale) -> None:
         self.parameters = {name: value.detach().cpu() for name, value in parameters.items()}
-        self.architecture, self.scale = architecture, scale
+        self.architecture, self.scale, self.memory = architecture, scale, memory_of(architecture)
         self.runs = len(next(iter(parameters.values())))
         self.pixels = "pixels.out.weight" in parameters
         self._state: Any = None
 
     def begin(self, episodes: int) -> None:
         """The memory before the first observation; a scaffold has been taken down by now."""
-        if self.architecture.memory == "gru":
-            self._state = gru.start(self.parameters, episodes)
-        elif self.architecture.memory == "history":
-            self._state = full_history.start(self.parameters, episodes)
-        else:
-            state = sole_carrier.begin(self.parameters, self.architecture, episodes)
-            self._state = replace(state, hidden=None) if self.architecture.path == "scaffold" else state
+        self._state = self.memory.start(self.parameters, self.architecture, episodes)
 
     @torch.inference_mode()
     def step(
@@ -82,16 +76,9 @@ class Policies:
     def _advance(
         self, observation: Tensor, before: Tensor, symbols: Ints | None, frames: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        parameters = self.parameters
-        if self.architecture.memory == "gru":
-            self._state, actions = gru.step(parameters, self._state, observation, before)
-            return torch.zeros(observation.shape[:2], dtype=torch.long), actions  # no code: 0 stands for that
-        if self.architecture.memory == "history":
-            self._state, codes, actions = full_history.step(parameters, self._state, observation, before, frames)
-            return codes, actions
         inputs = Inputs(observation, before, self._one_hot(symbols), frames)
-        self._state, record = sole_carrier.step(parameters, self.architecture, self._state, inputs)
-        return record.code, act(parameters, self.architecture, record)
+        self._state, record = self.memory.step(self.parameters, self.architecture, self._state, inputs)
+        return record.code, act(self.parameters, self.architecture, record)
 
     def _one_hot(self, symbols: Ints | None) -> Tensor | None:
         """Ō_t for the controls that read it; a symbol that was never recorded is a row of zeros."""

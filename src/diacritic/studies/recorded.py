@@ -17,6 +17,7 @@ from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.resolution import GRIDS, resolution_sweep
 from diacritic.measure.windows import Steps, task_windows
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.closed_loop import Rollouts, play, takeover
@@ -187,7 +188,7 @@ def player_of(result: Result) -> Policies:
 def sole_carrier(result: Result) -> bool:
     """Whether the policies remember nothing but the code (a second carrier reads, but never acts)."""
     architecture = Architecture(**result.notes["architecture"])
-    return architecture.sole_carrier or bool(architecture.identification)
+    return memory_of(architecture).finite(architecture)
 
 
 def gate_of(task: Task, name: GateName) -> Gate:

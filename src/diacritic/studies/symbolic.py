@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from diacritic.files.versions import code_version, versions
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.cell import Cell
@@ -53,7 +54,7 @@ def start(cell: Cell, device: str) -> Cohort:
 def judgements(cell: Cell, cohort: Cohort) -> Iterator[tuple[Any, ...]]:
     """For every run the function that judges it and its arguments (arrays only)."""
     carrier, data = cohort.plan.carrier, cohort.data
-    if carrier.memory == "code" and carrier.path != "bypass":
+    if memory_of(carrier).finite(carrier):
         for machine in machines(cohort.parameters, carrier, model_of(cell.task)):
             yield judge_machine, cell.task, cell.gate, machine.move, machine.act
         return

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from certify.errors import UserError
-from diacritic.memory import full_history, gru, sole_carrier
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture
-from diacritic.training import baselines, codebook_restart, parallel, reference, refinement, tables, unrolled
+from diacritic.training import codebook_restart, parallel, reference, refinement, tables, unrolled
 from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
@@ -69,12 +69,7 @@ class Plan:
 def initial_weights(plan: Plan, data: Data) -> dict[str, Weight]:
     """Parameters of the carrier and of every head."""
     carrier, shape = plan.carrier, data.shape
-    if carrier.memory == "gru":
-        layers = gru.weights(shape.observation, shape.action, shape.action, carrier.state_size)
-    elif carrier.memory == "history":
-        layers = full_history.memory_weights(shape, carrier)
-    else:
-        layers = sole_carrier.weights(shape, carrier)
+    layers = memory_of(carrier).weights(shape, carrier)
     for term in plan.learner.terms:
         layers |= term.weights(data.shape, carrier)
     return layers
@@ -188,14 +183,9 @@ class Cohort:
             return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low, drawn)
         if self.engine == "unrolled":
             return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low, drawn)
-        if carrier.memory == "gru":
-            return baselines.recurrent(self.parameters, self.data, weight)
-        if carrier.memory == "history":
-            return baselines.history(self.parameters, self.data, weight, plan.low)
-        noise = self._noise() if carrier.memory == "gaussian" else None
-        return reference.trace(
-            self.parameters, carrier, self.data, weight, plan.preset.gradient, self.strength(), noise
-        )
+        noise = self._noise() if memory_of(carrier).noisy else None
+        flow = plan.preset.gradient, self.strength(), noise, plan.low
+        return reference.trace(self.parameters, carrier, self.data, weight, *flow, shown)
 
     def _noise(self) -> Tensor:
         """Standard normal numbers by Box and Muller, [S, T, N, d]."""
@@ -205,7 +195,8 @@ class Cohort:
 
     def strength(self) -> Tensor | float:
         """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 over the first 70 % of training."""
-        return self.clock.falling(0.0, 0.7) if self.plan.carrier.path == "scaffold" else 1.0
+        carrier = self.plan.carrier
+        return self.clock.falling(0.0, 0.7) if memory_of(carrier).annealed(carrier) else 1.0
 
     def update(self) -> None:
         """One step of training, on tensors alone."""
@@ -248,7 +239,10 @@ class Cohort:
         preset = self.plan.preset
         within = 0 < self.step < preset.restart_until * self.plan.steps
         return (
-            self.plan.carrier.memory == "code" and within and bool(preset.restarts) and self.step % preset.restarts == 0
+            memory_of(self.plan.carrier).measured == "code"
+            and within
+            and bool(preset.restarts)
+            and self.step % preset.restarts == 0
         )
 
     def _capture(self) -> None:
@@ -275,8 +269,7 @@ def choose(plan: Plan, data: Data) -> str:
     carrier = plan.carrier
     if plan.engine not in ("fast", "reference"):
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
-    simple = carrier.memory == "code" and carrier.path == "none" and not carrier.identification
-    if plan.engine == "reference" or not simple:
+    if plan.engine == "reference" or not memory_of(carrier).fast(carrier):
         return "reference"
     if data.shape.symbolic and carrier.side == "raw":
         return "tables"

@@ -14,9 +14,11 @@ from torch import Tensor
 
 from certify.errors import UserError
 from certify.progress import working
+from diacritic.memory.kinds import is_sole_carrier
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import look_up, nearest
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs, drive, observe, propose
+from diacritic.memory.sole_carrier import drive, observe, propose
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.optimiser import Adam
@@ -61,7 +63,7 @@ def teach(
 ) -> Taught:
     """Parameters whose transition has learned the lesson, starting from the given ones."""
     plain = carrier.side == "raw" and carrier.bound == "none" and carrier.readout == "direct" and carrier.persistent
-    if not carrier.sole_carrier or not plain:
+    if not is_sole_carrier(carrier) or not plain:
         raise UserError("architecture", "only the plain sole carrier can be taught a transition")
     effort = effort or Effort()
     if effort.batch is not None and (effort.batch < 1 or data.shape.symbolic):

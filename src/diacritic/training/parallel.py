@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import look_up, straight_through
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs, drive, observe, propose, side_information
+from diacritic.memory.sole_carrier import drive, observe, propose, side_information
 from diacritic.training.data import Data
 from diacritic.training.scan import running_sum, scan_codes
 from diacritic.training.trace import Rows, Trace

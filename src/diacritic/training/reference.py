@@ -1,23 +1,15 @@
-"""The reference engine: every step in turn, exactly as the cell defines it. Slow, and obviously right."""
+"""The reference engine: every step in turn, exactly as the memory defines it. Slow, and obviously right."""
 
 import torch
 from torch import Tensor
 
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
+from diacritic.memory.protocol import Flow, Inputs, Record
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs, Record, begin, step
 from diacritic.training.data import Data
+from diacritic.training.parallel import tokens
 from diacritic.training.trace import Rows, Trace
-
-
-def inputs_at(data: Data, t: int, noise: Tensor | None = None) -> Inputs:
-    """What every episode sees at step t."""
-    seen = data.observation_index[t]
-    one_hot = None
-    if data.symbol is not None:
-        one_hot = torch.nn.functional.one_hot(data.symbol[t], data.shape.symbols).to(data.observation.dtype)
-    frame = None if data.frames is None else data.frames[seen]
-    return Inputs(data.observation[seen], data.previous[data.previous_index[t]], one_hot, frame, noise)
 
 
 def trace(
@@ -28,15 +20,26 @@ def trace(
     gradient: str = "full",
     strength: Tensor | float = 1.0,
     noise: Tensor | None = None,
+    precision: torch.dtype | None = None,
+    shown: Inputs | None = None,
 ) -> Trace:
-    """One pass over all episodes with the gradient of the loop itself; `noise` is [runs, T, N, d] where needed."""
-    state = begin(parameters, architecture, data.episodes)
-    records: list[Record] = []
-    for t in range(data.horizon):
-        shown = inputs_at(data, t, None if noise is None else noise[:, t])
-        state, record = step(parameters, architecture, state, shown, gradient, strength)
-        records.append(record)
-    return collect(parameters, data, episode_weight, records)
+    """One pass over all episodes with the gradient of the memory itself; `noise` is [runs, T, N, d] where needed.
+
+    `shown` holds every step as one row, t·N + n, where it is at hand; `precision` is for memories that allow a lower
+    one.
+    """
+    memory = memory_of(architecture)
+    low = parameters if precision is None else memory.lowered(parameters, precision)
+    episodes = whole_episodes(data, shown, noise)
+    records = memory.unroll(low, architecture, episodes, Flow(gradient, strength))
+    return collect(low, data, episode_weight, records)
+
+
+def whole_episodes(data: Data, shown: Inputs | None = None, noise: Tensor | None = None) -> Inputs:
+    """What all episodes show, [T, N, ·]."""
+    shown, size = shown or tokens(data), (data.horizon, data.episodes)
+    symbol, frame = (None if part is None else part.unflatten(0, size) for part in (shown.symbol, shown.frame))
+    return Inputs(shown.observation.unflatten(0, size), shown.previous.unflatten(0, size), symbol, frame, noise)
 
 
 def collect(parameters: Parameters, data: Data, episode_weight: Tensor, records: list[Record]) -> Trace:
@@ -44,9 +47,10 @@ def collect(parameters: Parameters, data: Data, episode_weight: Tensor, records:
     rows = Rows(data.horizon, data.episodes)
     second = [record.identification for record in records if record.identification is not None]
     bits = [record.bits for record in records if record.bits is not None]
+    actions = [record.actions for record in records if record.actions is not None]
     return Trace(
         parameters,
-        parameters["codebook"],
+        parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1)),
         torch.cat([record.features for record in records], 1),
         torch.cat([record.side for record in records], 1),
         torch.cat([record.proposal for record in records], 1),
@@ -61,4 +65,5 @@ def collect(parameters: Parameters, data: Data, episode_weight: Tensor, records:
         if second
         else None,
         bits=torch.cat(bits, 1) if bits else None,
+        actions=torch.cat(actions, 1) if actions else None,
     )

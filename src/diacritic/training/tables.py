@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import Inputs, observe
+from diacritic.memory.sole_carrier import observe
 from diacritic.training.data import Data
 from diacritic.training.flow import Path, Track
 from diacritic.training.trace import Rows, Trace, row_weights

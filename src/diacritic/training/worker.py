@@ -25,6 +25,7 @@ from diacritic.files.atomic import read_json, write_text
 from diacritic.files.demos import load
 from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.files.versions import code_version
+from diacritic.memory.kinds import memory_of
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.registry import task_of
 from diacritic.training.archive import Bundles
@@ -335,7 +336,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
 @torch.no_grad()
 def _bound(cohort: Cohort, held_out: Data) -> list[list[float]] | None:
     """The KL bound of Gaussian bottlenecks on the held-out episodes, by run and step; none of codes."""
-    if cohort.plan.carrier.memory != "gaussian":
+    if memory_of(cohort.plan.carrier).measured != "bound":
         return None
     return kl_profile(Cohort(cohort.plan, held_out, str(cohort.device), dict(cohort.parameters)).trace())
 

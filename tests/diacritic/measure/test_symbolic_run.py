@@ -13,6 +13,7 @@ from diacritic.measure.scores import scores
 from diacritic.measure.symbolic_run import construction, examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
 from diacritic.memory import gru, sole_carrier
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.exact import closed_loop
@@ -30,7 +31,7 @@ SUBJECT = Subject("0123", "memory-chain", "plain", 0, "every history")
 
 
 def random_run(architecture: Architecture) -> Verdict:
-    layers = sole_carrier.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
+    layers = memory_of(architecture).weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
     weights = one_run(lively(layers, [1], torch.float32), 0)
     return examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
 
@@ -84,7 +85,7 @@ def test_a_gru_is_judged_by_its_behaviour() -> None:
 def test_matched_side_information_reads_its_symbol() -> None:
     architecture = replace(TINY, side="symbol")
     shape = replace(SHAPE, symbols=SHAPE.observation)
-    layers = sole_carrier.weights(shape, architecture) | Imitation().weights(shape, architecture)
+    layers = memory_of(architecture).weights(shape, architecture) | Imitation().weights(shape, architecture)
     found = examine_symbolic(SUBJECT, MODEL, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
     assert construction(architecture).passed is True
     assert found.surplus.answer == "not assessed"

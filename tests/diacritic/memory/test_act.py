@@ -9,8 +9,8 @@ from carrier_twin import TINY, head, lively, one_of
 from torch import Tensor
 
 from diacritic.memory.act import act
+from diacritic.memory.protocol import Record
 from diacritic.memory.shape import Shape
-from diacritic.memory.sole_carrier import Record
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.readout import Controlled
 

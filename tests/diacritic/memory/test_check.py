@@ -8,8 +8,8 @@ from carrier_twin import TINY, lively
 from torch import Tensor
 
 from certify.errors import UserError
-from diacritic.memory import sole_carrier
 from diacritic.memory.check import check_policy
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import Carrier, one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State
@@ -21,7 +21,7 @@ ERASE = "resetting the code does not erase the past"
 
 
 def _carrier(architecture: Architecture, kind: type[Carrier] = Carrier) -> Carrier:
-    layers = sole_carrier.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
+    layers = memory_of(architecture).weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
     return kind(SHAPE, architecture, one_run(lively(layers, [3], torch.float32), 0))
 
 

@@ -10,8 +10,8 @@ from carrier_twin import TINY, lively
 from torch import Tensor
 
 from certify.errors import UserError
-from diacritic.memory import sole_carrier
 from diacritic.memory.export import export_onnx, export_program
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import Carrier, one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.objectives.imitation import Imitation
@@ -20,7 +20,7 @@ SHAPE = Shape(observation=4, action=2)
 
 
 def _carrier(architecture: Architecture) -> Carrier:
-    layers = sole_carrier.weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
+    layers = memory_of(architecture).weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
     return Carrier(SHAPE, architecture, one_run(lively(layers, [3], torch.float32), 0))
 
 

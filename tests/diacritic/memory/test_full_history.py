@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from diacritic.memory import full_history
+from diacritic.memory.act import act
 from diacritic.memory.layers import Weight, linear, read, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.randomness import initial
@@ -102,9 +103,9 @@ def test_steps_with_and_without_cache_equal_the_whole_sequence(lead: tuple[int, 
         memory = full_history.start(parameters, N, cache)
         for t in range(T):
             now = observations[..., t, :, :], previous[..., t, :, :]
-            memory, *made = full_history.step(parameters, memory, *now)
-            assert torch.equal(made[0], code[:, t])
-            torch.testing.assert_close(made[1], action[:, t], rtol=0, atol=1e-12)
+            memory, record = full_history.step(parameters, memory, *now)
+            assert torch.equal(record.code, code[:, t])
+            torch.testing.assert_close(act(parameters, Architecture(), record), action[:, t], rtol=0, atol=1e-12)
     assert len(code.unique()) > 1  # else equal codes say little
 
 
@@ -114,7 +115,7 @@ def test_footprints_at_the_widths_of_the_paper() -> None:
     for cache in (False, True):
         memory = full_history.start(parameters, 1, cache)
         for _ in range(32):
-            memory, _, _ = full_history.step(parameters, memory, torch.zeros(1, 27), torch.zeros(1, 7))
+            memory, _ = full_history.step(parameters, memory, torch.zeros(1, 27), torch.zeros(1, 7))
         kept[cache] = memory.footprint()
     assert kept[False] == 64 * (33 - 1) * 4
     assert kept[True] == 2 * 2 * 32 * 128 * 4  # keys and values, layers, steps, width
@@ -157,7 +158,8 @@ def test_steps_see_the_frames_that_sequences_see() -> None:
     _, whole = _act(parameters, still, still, frames)
     memory = full_history.start(parameters, N)
     for t in range(2):
-        memory, _, action = full_history.step(parameters, memory, still[t], still[t], frames[t])
+        memory, record = full_history.step(parameters, memory, still[t], still[t], frames[t])
+        action = act(parameters, Architecture(), record)
         torch.testing.assert_close(action, whole[:, t], rtol=0, atol=1e-12)
     assert (whole[:, :, 0] - whole[:, :, 1]).abs().min() > 1e-6  # all else is equal: the frames tell them apart
 

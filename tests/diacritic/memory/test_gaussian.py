@@ -1,9 +1,15 @@
 """The Gaussian bottleneck against PyTorch's own distributions."""
 
+from dataclasses import replace
+
 import torch
+from carrier_twin import TINY, lively
 from torch.distributions import Normal, kl_divergence
 
 from diacritic.memory import gaussian
+from diacritic.memory.kinds import memory_of
+from diacritic.memory.protocol import Inputs
+from diacritic.memory.shape import Shape
 from diacritic.training.randomness import initial
 
 
@@ -42,3 +48,17 @@ def test_deviations_stay_within_sane_bounds() -> None:
     sample, nats = gaussian.sample(parameters, 1e3 * mean, 1e3 * side, torch.ones_like(mean))
     assert nats.isfinite().all()
     assert (sample - 1e3 * mean).abs().max() <= torch.tensor(2.0).exp() + 1e-6
+
+
+def test_it_carries_its_mean_and_no_code() -> None:
+    architecture = replace(TINY, memory="gaussian")
+    memory = memory_of(architecture)
+    parameters = lively(memory.weights(Shape(4, 2), architecture), [1, 2])
+    made = torch.Generator().manual_seed(0)
+    shown = Inputs(*(torch.randn(3, 5, size, generator=made, dtype=torch.float64) for size in (4, 2)))
+    records = memory.unroll(parameters, architecture, shown)
+    state, last = memory.step(parameters, architecture, memory.start(parameters, architecture, 5), shown.at(0))
+    assert torch.equal(state.embedding, last.proposal)
+    assert torch.equal(records[0].embedding, last.embedding)
+    assert not any(record.code.any() for record in records)
+    assert all(record.bits is not None and record.bits.shape == (2, 5) for record in records)

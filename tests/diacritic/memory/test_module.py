@@ -10,9 +10,10 @@ from torch import Tensor
 from certify.errors import UserError
 from diacritic.memory import sole_carrier
 from diacritic.memory.act import act
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import Carrier, one_run
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import Inputs
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.readout import Controlled
@@ -33,7 +34,7 @@ VARIANTS = [
 
 
 def _weights(architecture: Architecture) -> dict[str, Tensor]:
-    layers = sole_carrier.weights(SHAPE, architecture) | Rate().weights(SHAPE, architecture)
+    layers = memory_of(architecture).weights(SHAPE, architecture) | Rate().weights(SHAPE, architecture)
     readout = architecture.readout
     term = Imitation() if readout == "direct" else Controlled(readout)
     return lively(layers | term.weights(SHAPE, architecture), [1, 2, 3], torch.float32)
@@ -51,10 +52,11 @@ def test_a_module_is_one_run_of_the_cohort(architecture: Architecture) -> None:
     parameters = _weights(architecture)
     seen, did, symbol = _episodes()
     carrier = Carrier(SHAPE, architecture, one_run(parameters, 1))
-    state, many = carrier.begin(4), sole_carrier.begin(parameters, architecture, 4)
+    memory = memory_of(architecture)
+    state, many = carrier.begin(4), memory.start(parameters, architecture, 4)
     for t in range(6):
         sign = symbol[t] if architecture.side == "symbol" else None
-        many, record = sole_carrier.step(parameters, architecture, many, Inputs(seen[t], did[t], sign))
+        many, record = memory.step(parameters, architecture, many, Inputs(seen[t], did[t], sign))
         state, code, action = carrier.step(state, seen[t], did[t], sign)
         assert torch.equal(code, record.code[1])
         torch.testing.assert_close(action, act(parameters, architecture, record)[1], rtol=0, atol=1e-5)
@@ -119,7 +121,7 @@ def test_parameters_of_another_architecture_are_refused_in_one_line() -> None:
         Carrier(SHAPE, replace(TINY, codes=7), parameters)
     with pytest.raises(UserError, match=r"parameters\['path.input.weight'\]: is missing"):
         Carrier(SHAPE, replace(TINY, path="bypass"), parameters)
-    with pytest.raises(UserError, match="'gru' is no carrier"):
+    with pytest.raises(UserError, match="'gru' has no code to hand on"):
         Carrier(SHAPE, replace(TINY, memory="gru"), parameters)
 
 

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from certify.errors import UserError
 from diacritic.memory import sole_carrier
+from diacritic.memory.kinds import memory_of
+from diacritic.memory.protocol import Inputs, Record
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import Inputs, Record, State
+from diacritic.memory.sole_carrier import State
 
 SHAPE = Shape(observation=4, action=2, symbols=5)
 ROWS, STEPS = 4, 5
@@ -30,7 +32,7 @@ def _inputs(seed: int = 0, symbols: bool = False, rows: int = ROWS) -> list[Inpu
 
 
 def _weights(architecture: Architecture, seeds: tuple[int, ...] = (1, 2)) -> dict[str, Tensor]:
-    return lively(sole_carrier.weights(SHAPE, architecture), seeds)
+    return lively(memory_of(architecture).weights(SHAPE, architecture), seeds)
 
 
 def _run(
@@ -238,13 +240,3 @@ def test_matched_side_information_without_a_symbol_is_refused() -> None:
     architecture = replace(TINY, side="symbol")
     with pytest.raises(UserError, match="symbol: this control reads the symbol"):
         _run(_weights(architecture), architecture, _inputs())
-
-
-def test_a_gaussian_carries_its_mean_and_no_code() -> None:
-    architecture = replace(TINY, memory="gaussian")
-    parameters = _weights(architecture)
-    state, records = _run(parameters, architecture, _inputs())
-    assert torch.equal(state.embedding, records[-1].proposal)
-    assert _codes(records).abs().sum() == 0
-    assert records[0].bits is not None
-    assert records[0].bits.shape == (2, ROWS)

@@ -9,13 +9,14 @@ from carrier_twin import TINY, clock_at, lively, one_of, vectors
 from torch.distributions import Normal, kl_divergence
 
 from diacritic.memory import sole_carrier
+from diacritic.memory.kinds import memory_of
 from diacritic.training import reference
 from diacritic.training.kl_bound import kl_profile
 
 
 def test_the_profile_is_the_weighted_mean_divergence_in_bits() -> None:
     data, architecture = vectors(4, 3), replace(TINY, memory="gaussian")
-    parameters = lively(sole_carrier.weights(data.shape, architecture), [3, 8])
+    parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     weight = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]], dtype=torch.float64)
     noise = clock_at(2).uniform(0, 4, 3, architecture.code_size).double()
     trace = reference.trace(parameters, architecture, data, weight, noise=noise)

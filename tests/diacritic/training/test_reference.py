@@ -5,14 +5,14 @@ from dataclasses import replace
 import torch
 from carrier_twin import TINY, clock_at, closest, lively, one_of, proposal_of, symbols, vectors
 
-from diacritic.memory import sole_carrier
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
 from diacritic.training import reference
 from diacritic.training.data import Data
 
 
 def _check(data: Data, architecture: Architecture) -> None:
-    parameters = lively(sole_carrier.weights(data.shape, architecture), [3, 8])
+    parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     weight = data.weight.expand(2, -1)
     trace = reference.trace(parameters, architecture, data, weight)
     T, N = data.horizon, data.episodes
@@ -46,7 +46,7 @@ def test_every_step_of_every_episode_follows_the_cell() -> None:
 
 def test_noise_is_that_of_each_step() -> None:
     data, architecture = vectors(4, 3), replace(TINY, memory="gaussian")
-    parameters = lively(sole_carrier.weights(data.shape, architecture), [3, 8])
+    parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     weight = data.weight.expand(2, -1)
     noise = clock_at(2).uniform(0, 4, 3, 3).double()
     still = reference.trace(parameters, architecture, data, weight)
@@ -61,7 +61,7 @@ def test_noise_is_that_of_each_step() -> None:
 
 def test_a_second_carrier_has_a_trace_of_its_own() -> None:
     data, architecture = vectors(4, 3), replace(TINY, identification=9)
-    parameters = lively(sole_carrier.weights(data.shape, architecture), [3, 8])
+    parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     trace = reference.trace(parameters, architecture, data, data.weight.expand(2, -1))
     second = trace.identification
     assert second is not None

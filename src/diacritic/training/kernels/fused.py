@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from diacritic.memory.layers import Parameters, linear
-from diacritic.memory.sole_carrier import Inputs
+from diacritic.memory.protocol import Inputs
 from diacritic.training.kernels.ahead import ErrorsAhead
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
@@ -23,8 +24,8 @@ class Imitation:
     """The policy reads the memory without shaping it (the inverse-only control)."""
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        if architecture.memory == "gru":
-            return {}  # it has a head of its own
+        if memory_of(architecture).acts:
+            return {}
         return reader("act", architecture.width, architecture.code_size, architecture.width, shape.action, hidden=2)
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight, dense
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
@@ -21,11 +22,9 @@ class Rate:
     """
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        if architecture.memory == "gaussian":
-            return {}
-        layers = _prior("prior", architecture, architecture.codes)
-        if architecture.identification:
-            layers |= _prior("identification.prior", architecture, architecture.identification)
+        layers = {}
+        for prefix, codes in memory_of(architecture).codebooks(architecture).items():
+            layers |= _prior(f"{prefix}prior", architecture, codes)
         return layers
 
     def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import Inputs, drive, encoders, observe, residual
+from diacritic.memory.sole_carrier import drive, encoders, observe, residual
 from diacritic.training.kernels.drive import exact_drive_cuda, fits, halves
 from diacritic.training.kernels.launch import SIZES, Sizes
 from diacritic.training.optimiser import Adam

@@ -4,6 +4,7 @@ import torch
 from carrier_twin import symbols, vectors
 
 from diacritic.memory import full_history, gru
+from diacritic.memory.act import act
 from diacritic.memory.layers import linear, read
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run
@@ -38,8 +39,9 @@ def test_a_history_is_quantised_at_every_prefix() -> None:
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
     memory = full_history.start(cohort.parameters, 3)
     for t in range(5):
-        memory, code, action = full_history.step(cohort.parameters, memory, seen[t], did[t])
-        assert torch.equal(trace.step_code[:, t], code)
+        memory, record = full_history.step(cohort.parameters, memory, seen[t], did[t])
+        action = act(cohort.parameters, cohort.plan.carrier, record)
+        assert torch.equal(trace.step_code[:, t], record.code)
         part = linear(trace.parameters, "act.observation", trace.step_features[:, t])
         found = read(trace.parameters, "act", part, trace.step_embedding[:, t])
         torch.testing.assert_close(found, action, rtol=0, atol=1e-12)
