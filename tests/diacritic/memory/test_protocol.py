@@ -13,6 +13,7 @@ from diacritic.measure.trace import sufficient
 from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import PLAYING, Inputs
+from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies
@@ -21,7 +22,7 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.preset import preset
-from diacritic.training.runs import load_run, save_runs
+from diacritic.training.runs import save_runs
 from diacritic.training.symbolic import from_model
 from diacritic.training.train import train
 
@@ -47,10 +48,10 @@ def test_it_is_played_in_closed_loop(cohort: Cohort) -> None:
 
 
 def test_it_is_saved_and_read_back(cohort: Cohort, tmp_path: Path) -> None:
-    paths = save_runs(cohort, tmp_path, [{}, {}])
-    _, shape, architecture, weights = load_run(paths[1])
-    assert (shape, architecture) == (cohort.given.shape, cohort.plan.carrier)
-    assert _successes({name: value[None] for name, value in weights.items()}, architecture).all()
+    paths = save_runs(cohort, tmp_path, [{"kind": "symbolic", "task": MODEL.name}] * 2)
+    saved = load_run(paths[1])
+    assert (saved.shape, saved.architecture) == (cohort.given.shape, cohort.plan.carrier)
+    assert _successes({name: value[None] for name, value in saved.weights.items()}, saved.architecture).all()
 
 
 def test_whole_episodes_are_its_steps_in_order(cohort: Cohort) -> None:
