@@ -51,6 +51,14 @@ print([name for name in {OPTIONAL!r} if importlib.util.find_spec(name)], diacrit
     assert run(bare_python, "-I", "-c", script, cwd=tmp_path).stdout.strip() == f"[] {version}"
 
 
+def test_the_command_line_without_extras_names_them_in_one_line(bare_python: Path, tmp_path: Path):
+    command = [bare_python, "-I", "-m", "diacritic.cli", "train", "gap"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'diacritic: tyro: is not installed; run: pip install "diacritic[studies,learn]"\n'
+    assert "gap" in run(bare_python, "-I", "-m", "diacritic.cli", "certify", "--list", cwd=tmp_path).stdout
+
+
 def test_importing_certify_imports_nothing_optional(tmp_path: Path):
     # Stand-ins first on the path: an import that is guarded, or of something not installed here, is seen as well.
     for name in OPTIONAL:

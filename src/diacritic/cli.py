@@ -1,49 +1,62 @@
-"""The command line: `diacritic train TASK …` and its sisters, each a frozen dataclass whose fields are the options."""
+"""The command line: `diacritic train TASK …` and its sisters, each a frozen dataclass whose fields are the options.
+
+`diacritic certify …` is `python -m certify …`, and needs nothing but the base installation.
+"""
 
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-import tyro
-
+from certify.__main__ import main as certify
 from certify.errors import UserError
-from diacritic.commands.export import Export, Play
-from diacritic.commands.figure import Figure
-from diacritic.commands.ledger import Ledger
-from diacritic.commands.measure import Measure
-from diacritic.commands.probe import Probe
-from diacritic.commands.record import Record
-from diacritic.commands.report import Report
-from diacritic.commands.rollout import Rollout
-from diacritic.commands.select_k import SelectK
-from diacritic.commands.study import Study
-from diacritic.commands.train import Train
-from diacritic.commands.video import Video
-from diacritic.demo import Demo
+from diacritic.tasks.remedies import remedies
 
-COMMANDS = {
-    "demo": Demo,
-    "record": Record,
-    "probe": Probe,
-    "train": Train,
-    "measure": Measure,
-    "rollout": Rollout,
-    "video": Video,
-    "export": Export,
-    "play": Play,
-    "report": Report,
-    "study": Study,
-    "ledger": Ledger,
-    "select-k": SelectK,
-    "figure": Figure,
-}
+
+def commands() -> dict[str, Any]:
+    """Every command by name; certify, which parses for itself, apart."""
+    from diacritic.commands.audit import Audit
+    from diacritic.commands.export import Export, Play
+    from diacritic.commands.figure import Figure
+    from diacritic.commands.ledger import Ledger
+    from diacritic.commands.measure import Measure
+    from diacritic.commands.probe import Probe
+    from diacritic.commands.record import Record
+    from diacritic.commands.report import Report
+    from diacritic.commands.rollout import Rollout
+    from diacritic.commands.select_k import SelectK
+    from diacritic.commands.study import Study
+    from diacritic.commands.train import Train
+    from diacritic.commands.video import Video
+    from diacritic.demo import Demo
+
+    return {
+        "demo": Demo,
+        "record": Record,
+        "probe": Probe,
+        "train": Train,
+        "measure": Measure,
+        "audit": Audit,
+        "rollout": Rollout,
+        "video": Video,
+        "export": Export,
+        "play": Play,
+        "report": Report,
+        "study": Study,
+        "ledger": Ledger,
+        "select-k": SelectK,
+        "figure": Figure,
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Bad input ends with one line on standard error and status 2."""
+    """Bad input, a missing package or a full disk end with one line on standard error and status 2."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["certify"]:
+        return certify(given[1:])
     try:
-        command = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="diacritic", args=arguments)
-        status = command.run()
+        with remedies():
+            status = _parsed(given).run()
         sys.stdout.flush()  # here, where a reader that has left is noticed
         return status
     except UserError as problem:
@@ -52,9 +65,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe left early
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as problem:
+        place = problem.filename or "files"
+        print(f"diacritic: {place}: {problem.strerror or problem}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
         return 130
+
+
+def _parsed(arguments: Sequence[str]) -> Any:
+    import tyro
+
+    note = "`diacritic certify --help` describes one more command: the exact memory that a model needs."
+    return tyro.extras.subcommand_cli_from_dict(commands(), prog="diacritic", description=note, args=arguments)
 
 
 if __name__ == "__main__":

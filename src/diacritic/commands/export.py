@@ -9,7 +9,7 @@ import tyro
 from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.parameters import remedies
-from diacritic.commands.train import load_task
+from diacritic.tasks.named import model_in_one_word, named_model
 
 if TYPE_CHECKING:
     from certify import Model
@@ -83,7 +83,7 @@ class Play:
             from diacritic.rollout.verify import first_error
 
             kept = Kept.load(self.machine)
-            model = load_task(self.task[0], self.task[1:]) if self.task else self._own_model(kept)
+            model = named_model(self.task[0], self.task[1:]) if self.task else self._own_model(kept)
             tables = kept.tables(model)
             with working(f"playing {model.name}"):
                 share = sample(tables, model, self.episodes, self.seed).success.mean()
@@ -99,8 +99,8 @@ class Play:
         """The model that was exported with the machine, where it still lies beside it, or the zoo's."""
         path = _beside(self.machine, "model")
         if not path.is_file():
-            return _task(kept.task)
-        model = replace(load_task(str(path), ()), name=kept.task)
+            return model_in_one_word(kept.task)
+        model = replace(named_model(str(path)), name=kept.task)
         if model.digest != kept.model_sha256:
             raise UserError(str(path), "is not the model that the machine was exported from; name the task")
         return model
@@ -110,17 +110,10 @@ def run_model(path: Path, manifest: "RunManifest", task: str | None) -> "Model":
     """The model that a run learned: the one given, the one beside its weights, or the zoo's."""
     from diacritic.files.run import read_model
 
-    model = (None if task else read_model(path, manifest)) or _task(task or manifest.task)
+    model = (None if task else read_model(path, manifest)) or model_in_one_word(task or manifest.task)
     if manifest.model_sha256 not in (None, model.digest):
         raise UserError(str(path), f"learned another model than {model.name!r}; give it with --task")
     return model
-
-
-def _task(name: str) -> "Model":
-    if name.endswith((".json", ".npz")):
-        return load_task(name, ())
-    first, *rest = name.split()
-    return load_task(first, tuple(rest))
 
 
 def _beside(path: Path, part: str) -> Path:

@@ -11,8 +11,8 @@ from certify.errors import UserError
 from certify.progress import working
 from diacritic.commands.export import run_model
 from diacritic.commands.parameters import remedies
-from diacritic.commands.probe import kept_probe
-from diacritic.commands.train import is_recording
+from diacritic.files.demos import is_recording
+from diacritic.measure.probe import saved_probe
 
 if TYPE_CHECKING:
     from certify import Model
@@ -122,7 +122,7 @@ class Measure:
         from diacritic.rollout.run_loading import groups
 
         demos = load(self.task)
-        probe = kept_probe(Path(self.task), demos.digest)
+        probe = saved_probe(Path(self.task), demos.digest)
         fresh = None if self.fresh is None else load(self.fresh)
         effort = Effort(self.episodes, self.interventions, self.seed, self.threads)
         for group in groups(paths):

@@ -1,9 +1,8 @@
 """`diacritic train`: many seeds of one learner on one task, judged exactly where the task is finite."""
 
-import json
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +13,8 @@ from rich.table import Table
 from certify import Model, certify
 from certify.errors import UserError
 from certify.progress import working
-from certify.zoo import build
-from diacritic.commands.parameters import pairs
+from diacritic.files.demos import is_recording
+from diacritic.tasks.named import is_model_file, named_model
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Train:
             from diacritic.commands.recorded import train_recorded
 
             return train_recorded(self)
-        model = load_task(self.task, self.parameters)
+        model = named_model(self.task, self.parameters)
         with working("certifying the task"):
             requirement = Requirement.of(model)
             self._warn(model)
@@ -180,30 +179,3 @@ class Train:
         console.print(table)
         passed = sum(bool(fact.get("sufficient")) for fact in facts)
         console.print(f"{passed}/{len(facts)} sufficient; {seconds:.1f} s on {device}")
-
-
-def is_model_file(name: str) -> bool:
-    return name.endswith((".json", ".npz"))
-
-
-def load_task(name: str, parameters: tuple[str, ...]) -> Model:
-    """A zoo instance with KEY=VALUE parameters, or a model file."""
-    if is_model_file(name):
-        if parameters:
-            raise UserError(parameters[0], "a model file takes no parameters")
-        try:
-            return replace(Model.load(name), name=Path(name).stem)
-        except UserError as problem:
-            raise UserError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
-    return build(name, **pairs(parameters))
-
-
-def is_recording(name: str) -> bool:
-    """Whether a name is the path of recorded demos: NAME.npz with the manifest NAME.json, with or without suffix."""
-    path = Path(name)
-    manifest = path.with_name(path.name.removesuffix(".json").removesuffix(".npz") + ".json")
-    try:
-        document = json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and str(document.get("format", "")).startswith("diacritic-demos/")

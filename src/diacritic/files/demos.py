@@ -224,3 +224,14 @@ def _digest(array: Array) -> str:
 
 def _axes(shape: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+
+
+def is_recording(name: str) -> bool:
+    """Whether a name is the path of recorded demos: NAME.npz with the manifest NAME.json, with or without suffix."""
+    path = Path(name)
+    manifest = path.with_name(path.name.removesuffix(".json").removesuffix(".npz") + ".json")
+    try:
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and str(document.get("format", "")).startswith("diacritic-demos/")

@@ -9,11 +9,11 @@ from typing import Any
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.commands.parameters import remedies
 from diacritic.measure.statistics import wilson
 from diacritic.report.charts import AMBER, GOOD, GREY, ROSE, Chart, chart, plain
 from diacritic.report.inputs import FILM_BYTES, FILMS, Inputs
 from diacritic.report.runs import Run
+from diacritic.tasks.remedies import remedies
 
 MOST_BARS = 64
 MARKS = ((GOOD, "circle"), (AMBER, "diamond"), (ROSE, "square"), (GREY, "cross"))  # success, then each class

@@ -12,13 +12,13 @@ from typing import Any
 from certify import Model
 from certify.errors import UserError
 from certify.progress import track
-from diacritic.commands.probe import FORMAT as PROBE
-from diacritic.commands.probe import kept_probe
-from diacritic.commands.train import is_recording, load_task
-from diacritic.files.demos import Demos, load
+from diacritic.files.demos import Demos, is_recording, load
 from diacritic.files.run import is_run
+from diacritic.measure.probe import FORMAT as PROBE
+from diacritic.measure.probe import saved_probe
 from diacritic.report.runs import Run, read_run
 from diacritic.studies.ledger import REQUIRED, Row, read_ledger
+from diacritic.tasks.named import named_model
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
 FILM_BYTES = 1_000_000
@@ -65,7 +65,7 @@ def collect(words: Sequence[str]) -> Inputs:
             raise UserError(word, "there is no such file or folder; give what exists")
         else:
             name, *parameters = word.split() or [""]
-            found.models.append(load_task(name, tuple(parameters)))
+            found.models.append(named_model(name, parameters))
     found.runs.sort(key=lambda run: (run.task, run.learner, run.preset, run.seed))
     return found
 
@@ -103,7 +103,7 @@ def _file(found: Inputs, path: Path) -> None:
         elif path.suffix in FILMS:
             _film(found, path)
         elif path.suffix == ".npz" and not path.with_suffix(".json").exists():
-            found.models.append(load_task(str(path), ()))
+            found.models.append(named_model(str(path)))
         else:
             _document(found, path.with_suffix(".json"))
     except UserError as problem:
@@ -147,12 +147,12 @@ def _document(found: Inputs, path: Path) -> None:
     if kind.startswith("diacritic-demos/"):
         demos = load(path)
         found.recordings.append(demos)
-        probed = kept_probe(path, demos.digest)
+        probed = saved_probe(path, demos.digest)
         if probed is not None:
             found.probes[path.stem] = probed
     elif kind == PROBE:
         found.probes[path.name.removesuffix(".probe.json")] = document
     elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):
-        found.models.append(load_task(str(path), ()))
+        found.models.append(named_model(str(path)))
     elif not kind.startswith(SKIPPED):
         raise UserError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")

@@ -18,12 +18,12 @@ from certify import Model
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.progress import working
-from diacritic.commands.train import load_task
 from diacritic.demos.requirement import recording
 from diacritic.files.atomic import write_text
 from diacritic.report import audit, closed_loop, cohort, requirement
 from diacritic.report.inputs import Inputs, LeftOut, collect
 from diacritic.report.titles import full_title, short_title
+from diacritic.tasks.named import named_model
 from reproduction import paper_section
 
 LIMIT = 6_000_000  # bytes of a page
@@ -94,7 +94,7 @@ def _models(inputs: Inputs) -> dict[str, Model]:
         if task in found or name.endswith((".json", ".npz")):
             continue
         try:
-            found[task] = load_task(name, tuple(parameters))
+            found[task] = named_model(name, parameters)
         except UserError as problem:
             inputs.leave_out(UserError(f"requirement of {task}", f"{problem}; give its model file as an input"))
     if len(found) > MOST_REQUIREMENTS:

@@ -15,9 +15,8 @@ from certify.errors import UserError
 from diacritic.cli import main
 from diacritic.commands import recorded
 from diacritic.commands.recorded import held_out_codes, task_of
-from diacritic.commands.train import is_recording
 from diacritic.demos.binner import Binner
-from diacritic.files.demos import load
+from diacritic.files.demos import is_recording, load
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
