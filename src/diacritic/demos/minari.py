@@ -9,7 +9,7 @@ import numpy as np
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.files.convention import Convention
-from diacritic.files.demos import FORMAT, OBSERVATION_SIZE, Demos
+from diacritic.files.demos import FORMAT, Demos
 
 _KEY = "diacritic"  # of our own entry in the metadata
 _STEPWISE = ("phase", "symbols", "choices")
@@ -23,7 +23,7 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
     """
     minari = import_optional("minari", "sources")
     spaces = import_optional("gymnasium.spaces", "sources")
-    state = spaces.Box(-np.inf, np.inf, (OBSERVATION_SIZE,), np.float32)
+    state = spaces.Box(-np.inf, np.inf, demos.observations.shape[2:], np.float32)
     space = state
     if demos.frames is not None:
         space = spaces.Dict({"state": state, "frame": spaces.Box(0, 255, demos.frames.shape[2:], np.uint8)})

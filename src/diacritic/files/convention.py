@@ -1,12 +1,14 @@
 """The observation convention: what of O_t counts as seen, Ō_t = (phase, probe symbol, f¹_t, f²_t, …)."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from certify.errors import UserError
+from diacritic.files.fields import Fields
 
 SEPARATION = 0.05  # metres between class means
+_MANY = 1_000_000  # steps, columns, classes
 NOISE_MULTIPLE = 25  # or so many standard deviations of the sensor noise
 
 
@@ -27,6 +29,20 @@ class Factor:
     separation: float | None = None  # metres; None is the rule of the convention
     assumed: tuple[int, ...] | None = None  # steps, from 0, at which it counts as seen; None lets the means decide
 
+    @staticmethod
+    def read(given: Fields) -> "Factor":
+        """A factor from a manifest, every entry checked."""
+        given.only(*Factor.__dataclass_fields__)
+        return Factor(
+            name=given.text("name"),
+            latent=given.text("latent"),
+            classes=given.integer("classes", 1, _MANY),
+            given=given.texts("given"),
+            axes=_whole(given, "axes"),
+            separation=given.number("separation", None),
+            assumed=None if given.values.get("assumed") is None else _whole(given, "assumed"),
+        )
+
     @property
     def sharp(self) -> bool:
         """Whether not one disagreement is accepted."""
@@ -40,7 +56,7 @@ class Convention:
     phases: tuple[str, ...]
     phase_columns: tuple[int, int]  # half-open range of the one-hot phase
     probe_columns: tuple[int, int]
-    position_columns: tuple[int, int, int]
+    position_columns: tuple[int, ...]
     noise: float  # standard deviation of the position sensor, metres
     factors: tuple[Factor, ...]
     designed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # factor → steps, from 0, meant to show it
@@ -54,15 +70,15 @@ class Convention:
         for factor in self.factors:
             for other in factor.given:
                 if other not in names or other == factor.name:
-                    said = f"{other!r} is no other factor; choose from {names}"
+                    said = f"{other!r} is not another factor; choose from {names}"
                     raise UserError(f"factors[{factor.name}].given", said)
         for name in self.designed:
             if name not in names:
-                raise UserError("designed", f"{name!r} is no factor; choose from {names}")
+                raise UserError("designed", f"{name!r} is not a factor; choose from {names}")
         for name, phases in self.shown.items():
             for phase in phases:
                 if phase not in self.phases:
-                    raise UserError(f"shown[{name}]", f"{phase!r} is no phase; choose from {list(self.phases)}")
+                    raise UserError(f"shown[{name}]", f"{phase!r} is not a phase; choose from {list(self.phases)}")
 
     def factor(self, name: str) -> Factor:
         return next(factor for factor in self.factors if factor.name == name)
@@ -79,15 +95,58 @@ class Convention:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "Convention":
         """The inverse of `to_dict` on what JSON leaves of it."""
-        try:
-            values = {item.name: document[item.name] for item in fields(Convention)}
-            values["factors"] = tuple(Factor(**_tuples(factor)) for factor in document["factors"])
-            for name in ("shown", "designed"):
-                values[name] = {key: tuple(items) for key, items in document[name].items()}
-            return Convention(**_tuples(values))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UserError("convention", f"cannot be read ({type(error).__name__}: {error}); record anew") from None
+        return Convention.read(Fields.of(document, "convention", "record again"))
+
+    @staticmethod
+    def read(given: Fields) -> "Convention":
+        """A convention from a manifest, every entry checked."""
+        given.only(*Convention.__dataclass_fields__)
+        columns: Any = {name: _whole(given, name) for name in ("phase_columns", "probe_columns", "position_columns")}
+        for name in ("phase_columns", "probe_columns"):
+            if len(columns[name]) != 2:
+                raise given.refusal(name, "two integers")
+        factors = [
+            Factor.read(Fields.of(item, f"{given.path}: factors[{k}]", given.remedy))
+            for k, item in enumerate(given.items("factors"))
+        ]
+        counts: Any = {name: _counts(given.inner(name)) for name in ("strata", "nuisances", "hidden")}
+        designed, shown = given.inner("designed"), given.inner("shown")
+        return Convention(
+            phases=given.texts("phases"),
+            **columns,
+            noise=given.number("noise"),
+            factors=tuple(factors),
+            designed={name: _whole(designed, name) for name in designed.values},
+            **counts,
+            shown={name: shown.texts(name) for name in shown.values},
+        )
+
+    def check(self, channels: int, steps: int, phase: int, latents: Iterable[str]) -> None:
+        """Refuse a convention that names columns, steps, phases or latents that a recording does not have."""
+        columns = [*self.position_columns, *(edge - 1 for edge in (*self.phase_columns, *self.probe_columns) if edge)]
+        if not all(0 <= column < channels for column in columns):
+            raise UserError("convention", f"names a column beyond the {channels} of the observations")
+        if phase >= max(len(self.phases), 1):
+            raise UserError("convention", f"names {len(self.phases)} phases, but the recording has phase {phase}")
+        named = [*self.designed.values(), *(factor.assumed or () for factor in self.factors)]
+        if not all(0 <= step < steps for part in named for step in part):
+            raise UserError("convention", f"names a step beyond the {steps} of the recording")
+        wanted = {factor.latent for factor in self.factors} | {*self.strata, *self.nuisances, *self.hidden}
+        lacking = sorted(wanted - set(latents))
+        if lacking:
+            raise UserError("convention", f"names the latent {lacking[0]!r}, which the recording does not have")
 
 
-def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+NO_CONVENTION = Convention(("episode",), (0, 0), (0, 0), (), 0.0, ())
+"""That of a recording of which nobody said what can be seen in it."""
+
+
+def _whole(given: Fields, name: str) -> tuple[int, ...]:
+    values = given.items(name)
+    if len(values) > _MANY or not all(type(value) is int and 0 <= value <= _MANY for value in values):
+        raise given.refusal(name, "a list of small integers")
+    return tuple(values)
+
+
+def _counts(given: Fields) -> dict[str, int]:
+    return {name: given.integer(name, 1, _MANY) for name in given.values}

@@ -1,10 +1,8 @@
-"""Demonstrations on disk: arrays without pickle, and a manifest with their digests that is written last."""
+"""Recorded demonstrations (`diacritic-demos/1`): arrays without pickle, and a manifest with digests, written last."""
 
 import hashlib
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,81 +13,121 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
+from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import make_folder, open_atomic, read_json, write_json
-from diacritic.files.convention import Convention
+from diacritic.files.convention import NO_CONVENTION, Convention
+from diacritic.files.fields import Fields
 
 FORMAT = "diacritic-demos/1"
-OBSERVATION_SIZE = 27
-FRAME_SHAPE = (64, 64, 3)
+REMEDY = "record again"
 _LATENT = "latent:"  # prefix of the names of latents inside the npz
 
 Floats = NDArray[np.float32]
 Array = NDArray[Any]
+Axes = tuple[int | None, ...]
+
+
+def _absent() -> NDArray[np.int32]:
+    return np.empty((0, 0), np.int32)
 
 
 @dataclass(frozen=True)
 class Demos:
     """N recorded episodes of T steps, time-major: the observation O_t, the expert's action A_t, and what was hidden.
 
-    `symbols` is Ō_t and `choices` the expert's symbolic action, both as indices into their tables of names.
+    Observations and actions are all that a recording must have. `symbols` is Ō_t and `choices` the expert's symbolic
+    action, both as indices into their tables of names; where nobody named them they have shape (0, 0). A recording
+    without phases has one, and one without a convention reads nothing from observations. Where episodes differ in
+    length, `mask` is true as long as an episode runs.
     """
 
     task: str
-    parameters: Mapping[str, Any]
-    seed: int
-    convention: Convention
-    observations: Floats  # [T, N, 27]
-    actions: Floats  # [T, N, A]
-    phase: NDArray[np.uint8]  # [T, N]
-    symbols: NDArray[np.int32]  # [T, N]
-    symbol_names: tuple[str, ...]
-    choices: NDArray[np.int32]  # [T, N]
-    choice_names: tuple[str, ...]
-    latents: Mapping[str, NDArray[np.int32]]  # each [N]
-    success: NDArray[np.bool_]  # [N]
-    frames: NDArray[np.uint8] | None = None  # [T, N, 64, 64, 3]
+    observations: Floats  # [T, N, d]
+    actions: Array  # [T, N, k] float32, or int32 with axes [T, N] or [T, N, k]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    convention: Convention = NO_CONVENTION
+    phase: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))  # [T, N]
+    symbols: NDArray[np.int32] = field(default_factory=_absent)  # [T, N]
+    symbol_names: tuple[str, ...] = ()
+    choices: NDArray[np.int32] = field(default_factory=_absent)  # [T, N]
+    choice_names: tuple[str, ...] = ()
+    latents: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)  # each [N]
+    success: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))  # [N]; all, where nobody says
+    frames: NDArray[np.uint8] | None = None  # [T, N, height, width, 3]
+    mask: NDArray[np.bool_] | None = None  # [T, N]
     versions: Mapping[str, str] = field(default_factory=dict)
     task_version: int = 0
     acceptance: Mapping[str, Any] | None = None  # what the acceptance checks found
 
     def __post_init__(self) -> None:
+        if self.observations.ndim != 3 or not self.observations.size:
+            raise UserError("observations", f"expected axes [T, N, d] with entries, not {self.observations.shape}")
+        if not self.phase.size:
+            object.__setattr__(self, "phase", np.zeros(self.observations.shape[:2], np.uint8))
+        if not self.success.size:
+            object.__setattr__(self, "success", np.ones(self.observations.shape[1], np.bool_))
         for name, (array, dtype, shape) in self._expected().items():
             if array.dtype != dtype or len(array.shape) != len(shape):
-                raise UserError(name, f"expected {dtype} with axes {_axes(shape)}, not {array.dtype} {array.shape}")
+                raise UserError(name, f"expected {dtype.__name__} with axes {_axes(shape)}, not {_described(array)}")
             for size, wanted in zip(array.shape, shape, strict=True):
                 if wanted is not None and size != wanted:
                     raise UserError(name, f"expected axes {_axes(shape)}, not {array.shape}")
+        self._check_values()
+        self.convention.check(self.observations.shape[2], self.steps, int(self.phase.max()), self.latents)
+
+    def _check_values(self) -> None:
+        """Refuse values that are not finite, indices outside their tables, and masks with holes."""
+        if self.mask is not None and (not self.mask[0].all() or (self.mask[1:] & ~self.mask[:-1]).any()):
+            raise UserError("mask", "an episode runs from the first step without interruption to its last")
         for name, values in (("observations", self.observations), ("actions", self.actions)):
-            if not np.isfinite(values).all():
-                t, n = np.argwhere(~np.isfinite(values).all(axis=2))[0].tolist()
-                raise UserError(f"{name}[{t}, {n}]", "the value is not finite; record the episode anew")
+            odd = ~np.isfinite(values).reshape(*values.shape[:2], -1).all(axis=2)
+            odd = odd if self.mask is None else odd & self.mask
+            if odd.any():
+                t, n = np.argwhere(odd)[0].tolist()
+                raise UserError(f"{name}[{t}, {n}]", "the value is not finite; record the episode again")
         for name, table in (("symbols", self.symbol_names), ("choices", self.choice_names)):
             values = getattr(self, name)
             if values.size and not 0 <= values.min() <= values.max() < len(table):
                 raise UserError(name, f"an index lies outside the {len(table)} names of its table")
 
-    def _expected(self) -> dict[str, tuple[Array, type, tuple[int | None, ...]]]:
-        """Of every array: its element type and its axes, None where any size will do."""
-        steps, episodes = self.phase.shape if self.phase.ndim == 2 else (None, None)
-        known: dict[str, tuple[Array, type, tuple[int | None, ...]]] = {
+    def _expected(self) -> dict[str, tuple[Array, type, Axes]]:
+        """Of every array that is there: its element type and its axes, None where any size will do."""
+        steps, episodes = self.observations.shape[:2]
+        whole = np.issubdtype(self.actions.dtype, np.integer)
+        expected: dict[str, tuple[Array, type, Axes]] = {
             "phase": (self.phase, np.uint8, (steps, episodes)),
-            "observations": (self.observations, np.float32, (steps, episodes, OBSERVATION_SIZE)),
+            "observations": (self.observations, np.float32, (steps, episodes, None)),
             "actions": (self.actions, np.float32, (steps, episodes, None)),
             "symbols": (self.symbols, np.int32, (steps, episodes)),
             "choices": (self.choices, np.int32, (steps, episodes)),
             "success": (self.success, np.bool_, (episodes,)),
         }
+        if whole:
+            axes = (steps, episodes) if self.actions.ndim == 2 else (steps, episodes, None)
+            expected["actions"] = (self.actions, np.int32, axes)
+        for name in ("symbols", "choices"):
+            if not getattr(self, name).size:
+                del expected[name]
         if self.frames is not None:
-            known["frames"] = (self.frames, np.uint8, (steps, episodes, *FRAME_SHAPE))
-        return known | {f"{_LATENT}{name}": (values, np.int32, (episodes,)) for name, values in self.latents.items()}
+            expected["frames"] = (self.frames, np.uint8, (steps, episodes, None, None, 3))
+        if self.mask is not None:
+            expected["mask"] = (self.mask, np.bool_, (steps, episodes))
+        latents = {f"{_LATENT}{name}": (values, np.int32, (episodes,)) for name, values in self.latents.items()}
+        return expected | latents
 
     @property
     def steps(self) -> int:
-        return self.phase.shape[0]
+        return self.observations.shape[0]
 
     @property
     def episodes(self) -> int:
-        return self.phase.shape[1]
+        return self.observations.shape[1]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of steps of each episode, [N]."""
+        return np.full(self.episodes, self.steps) if self.mask is None else self.mask.sum(axis=0)
 
     @property
     def arrays(self) -> dict[str, Array]:
@@ -114,11 +152,12 @@ class Demos:
             observations=self.observations[:, episodes],
             actions=self.actions[:, episodes],
             phase=self.phase[:, episodes],
-            symbols=self.symbols[:, episodes],
-            choices=self.choices[:, episodes],
+            symbols=self.symbols[:, episodes] if self.symbols.size else self.symbols,
+            choices=self.choices[:, episodes] if self.choices.size else self.choices,
             latents={name: values[episodes] for name, values in self.latents.items()},
             success=self.success[episodes],
             frames=None if self.frames is None else self.frames[:, episodes],
+            mask=None if self.mask is None else self.mask[:, episodes],
         )
 
     def split(self, train: int) -> tuple["Demos", "Demos"]:
@@ -142,33 +181,31 @@ def save(demos: Demos, stem: str | os.PathLike[str]) -> Path:
 def load(stem: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
     """Read a recording and check its digests; `task` and `task_version` refuse another one in one line."""
     arrays_path, manifest_path = _paths(stem)
-    document = read_json(manifest_path, FORMAT, "record anew")
-    try:
-        meta: dict[str, Any] = {
-            "task": str(document["task"]),
-            "parameters": document["parameters"],
-            "seed": int(document["seed"]),
-            "convention": Convention.from_dict(document["convention"]),
-            "symbol_names": tuple(document["symbol_names"]),
-            "choice_names": tuple(document["choice_names"]),
-            "versions": document["versions"],
-            "task_version": int(document["task_version"]),
-            "acceptance": document["acceptance"],
-        }
-        promised: dict[str, Any] = dict(document["arrays"])
-    except (KeyError, TypeError, ValueError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise UserError(str(manifest_path), f"is no complete manifest ({said}); record anew") from None
+    document = Fields(read_json(manifest_path, FORMAT, REMEDY), str(manifest_path), REMEDY)
+    meta: dict[str, Any] = {
+        "task": document.text("task"),
+        "parameters": document.object("parameters"),
+        "seed": document.integer("seed"),
+        "convention": Convention.read(document.inner("convention")),
+        "symbol_names": document.texts("symbol_names"),
+        "choice_names": document.texts("choice_names"),
+        "versions": document.object("versions"),
+        "task_version": document.integer("task_version"),
+        "acceptance": document.object("acceptance") if document.values.get("acceptance") is not None else None,
+    }
     for key, wanted in (("task", task), ("task_version", task_version)):
         if wanted is not None and meta[key] != wanted:
             said = f"{key.replace('_', ' ')} {meta[key]!r}, but {wanted!r} is asked for"
             raise UserError(str(manifest_path), f"holds {said}; record that one")
-    arrays: dict[str, Any] = dict(_read_arrays(arrays_path, promised))
+    arrays: dict[str, Any] = _read_arrays(arrays_path, document.inner("arrays"))
     latents = {name.removeprefix(_LATENT): arrays.pop(name) for name in list(arrays) if name.startswith(_LATENT)}
     try:
-        return Demos(**meta, **arrays, latents=latents)
+        demos = Demos(**meta, **arrays, latents=latents)
     except (UserError, TypeError) as error:
-        raise UserError(str(arrays_path), f"does not hold a recording ({error}); record anew") from None
+        raise UserError(str(arrays_path), f"does not hold a recording ({str(error)[:200]}); {REMEDY}") from None
+    if document.text("sha256") != demos.digest:
+        raise UserError(str(manifest_path), f"is not the manifest of this recording: its digest differs; {REMEDY}")
+    return demos
 
 
 def _paths(stem: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -200,20 +237,14 @@ def _manifest(demos: Demos) -> dict[str, Any]:
     }
 
 
-def _read_arrays(path: Path, promised: Mapping[str, Any]) -> dict[str, Array]:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:  # numpy leaves a bad file open
-            arrays = {name: data[name] for name in data.files}
-    except OSError as error:
-        raise UserError(str(path), f"cannot be read: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, zlib.error) as error:
-        raise UserError(str(path), f"is truncated or no npz of plain arrays ({error}); record anew") from None
-    if arrays.keys() != promised.keys():
-        odd = sorted(arrays.keys() ^ promised.keys())[0]
-        raise UserError(str(path), f"holds other arrays than its manifest says, such as {odd!r}; record anew")
+def _read_arrays(path: Path, promised: Fields) -> dict[str, Array]:
+    arrays = read_npz(path, REMEDY)
+    if arrays.keys() != promised.values.keys():
+        odd = sorted(arrays.keys() ^ promised.values.keys())[0]
+        raise UserError(str(path), f"holds other arrays than its manifest says, such as {odd[:60]!r}; {REMEDY}")
     for name, array in arrays.items():
-        if _digest(array) != promised[name].get("sha256"):
-            raise UserError(str(path), f"the array {name!r} is not the one that was recorded; record anew")
+        if _digest(array) != promised.inner(name).text("sha256"):
+            raise UserError(str(path), f"the array {name!r} is not the one that was recorded; {REMEDY}")
     return arrays
 
 
@@ -222,7 +253,11 @@ def _digest(array: Array) -> str:
     return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-def _axes(shape: tuple[int | None, ...]) -> str:
+def _described(array: Array) -> str:
+    return f"{array.dtype} {array.shape}"
+
+
+def _axes(shape: Axes) -> str:
     return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
 
 

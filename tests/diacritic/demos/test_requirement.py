@@ -73,5 +73,5 @@ def test_fresh_recordings(stand_in):
 
 def test_missing_latent_is_named(stand_in):
     demos = record(stand_in(), 8, 0)[0]
-    with pytest.raises(UserError, match=r"latents\[side\]: was not recorded; known are slot"):
+    with pytest.raises(UserError, match=r"convention: names the latent '\w+', which the recording does not have"):
         requirement.coverage(replace(demos, latents={"slot": demos.latents["slot"]}))

@@ -37,10 +37,10 @@ def test_only_the_rule_of_the_convention_is_sharp():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"factors": (Factor("side", "side", 2, given=("colour",)),)}, "'colour' is no other factor"),
-        ({"factors": (Factor("side", "side", 2, given=("side",)),)}, "'side' is no other factor"),
-        ({"designed": {"colour": (1,)}}, "'colour' is no factor"),
-        ({"shown": {"mass": ("dance",)}}, "'dance' is no phase"),
+        ({"factors": (Factor("side", "side", 2, given=("colour",)),)}, "'colour' is not another factor"),
+        ({"factors": (Factor("side", "side", 2, given=("side",)),)}, "'side' is not another factor"),
+        ({"designed": {"colour": (1,)}}, "'colour' is not a factor"),
+        ({"shown": {"mass": ("dance",)}}, "'dance' is not a phase"),
     ],
 )
 def test_refusals(stand_in, change, said):
@@ -51,7 +51,7 @@ def test_refusals(stand_in, change, said):
 
 @pytest.mark.parametrize("missing", ["factors", "phases", "shown"])
 def test_incomplete_document_is_refused(stand_in, missing):
-    document = stand_in().convention.to_dict()
+    document = json.loads(json.dumps(stand_in().convention.to_dict()))
     del document[missing]
-    with pytest.raises(UserError, match="convention: cannot be read"):
+    with pytest.raises(UserError, match=f"convention: lacks {missing!r}"):
         Convention.from_dict(document)

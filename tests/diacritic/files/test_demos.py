@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from certify.errors import UserError
 from diacritic.demos.record import record
-from diacritic.files.demos import load, save
+from diacritic.files.demos import Demos, load, save
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def _flip(path):
 def test_damaged_arrays_are_refused(demos, tmp_path, damage):
     save(demos, tmp_path / "one")
     damage(tmp_path / "one.npz")
-    with pytest.raises(UserError, match=r"one\.npz: .*record anew") as caught:
+    with pytest.raises(UserError, match=r"one\.npz: .*record again") as caught:
         load(tmp_path / "one")
     assert "\n" not in str(caught.value)
 
@@ -111,8 +112,8 @@ def test_missing_array_is_refused(demos, tmp_path):
     ("change", "said"),
     [
         (lambda document: document.update(format="diacritic-demos/9"), "is of format 'diacritic-demos/9'"),
-        (lambda document: document.pop("task"), "is no complete manifest"),
-        (lambda document: document.update(seed="many"), "is no complete manifest"),
+        (lambda document: document.pop("task"), "lacks 'task'"),
+        (lambda document: document.update(seed="many"), "seed is 'many', but an integer"),
         (lambda document: document.update(symbol_names=["only one"]), "outside the 1 names"),
     ],
 )
@@ -127,7 +128,7 @@ def test_other_manifests_are_refused(demos, tmp_path, change, said):
 
 def test_truncated_manifest_is_refused(demos, tmp_path):
     _cut(save(demos, tmp_path / "one"))
-    with pytest.raises(UserError, match="is truncated or not JSON; record anew"):
+    with pytest.raises(UserError, match="is truncated or not JSON; record again"):
         load(tmp_path / "one")
 
 
@@ -152,7 +153,7 @@ def test_split_takes_the_first_to_train(demos):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: {"observations": d.observations[..., :26]}, "observations: expected axes"),
+        (lambda d: {"observations": d.observations[..., :20]}, "convention: names a column beyond the 20"),
         (lambda d: {"observations": d.observations.astype(np.float64)}, "observations: expected"),
         (lambda d: {"actions": d.actions[:-1]}, "actions: expected axes"),
         (lambda d: {"success": d.success[:-1]}, "success: expected axes"),
@@ -167,3 +168,46 @@ def test_split_takes_the_first_to_train(demos):
 def test_arrays_that_do_not_fit(demos, change, said):
     with pytest.raises(UserError, match=said):
         replace(demos, **change(demos))
+
+
+def plain(**more: Any) -> Demos:
+    """Any array recording: three channels, no convention."""
+    observations = np.arange(4 * 5 * 3, dtype=np.float32).reshape(4, 5, 3)
+    arrays: dict[str, Any] = {"observations": observations, "actions": np.zeros((4, 5, 2), np.float32)}
+    return Demos("mine", **(arrays | more))
+
+
+def test_a_recording_needs_observations_and_actions_alone(tmp_path):
+    save(plain(), tmp_path / "one")
+    again = load(tmp_path / "one")
+    assert again.digest == plain().digest
+    assert again.arrays.keys() == {"observations", "actions", "phase", "success"}
+    assert (again.symbols.size, again.choices.size, again.latents) == (0, 0, {})
+    assert again.take(slice(1, 3)).episodes == 2
+    assert again.lengths.tolist() == [4] * 5
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 2)])
+def test_actions_may_be_integers(tmp_path, shape):
+    save(plain(actions=np.ones(shape, np.int32)), tmp_path / "one")
+    assert load(tmp_path / "one").actions.dtype == np.int32
+
+
+def test_a_mask_says_where_episodes_end(tmp_path):
+    mask = np.arange(4)[:, None] < np.array([4, 1, 2, 3, 4])
+    observations = np.where(mask[..., None], np.float32(1), np.float32("nan")).repeat(3, 2)
+    save(replace(plain(), observations=observations, mask=mask), tmp_path / "one")
+    assert load(tmp_path / "one").lengths.tolist() == [4, 1, 2, 3, 4]
+    with pytest.raises(UserError, match="mask: an episode runs from the first step"):
+        plain(mask=~mask)
+    with pytest.raises(UserError, match=r"observations\[1, 1\]: the value is not finite"):
+        replace(plain(), observations=observations)
+
+
+def test_a_manifest_with_other_names_is_refused(demos, tmp_path):
+    manifest = save(demos, tmp_path / "one")
+    document = json.loads(manifest.read_text())
+    document["symbol_names"][0] += "!"
+    manifest.write_text(json.dumps(document))
+    with pytest.raises(UserError, match="its digest differs"):
+        load(tmp_path / "one")
