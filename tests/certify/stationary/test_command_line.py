@@ -1,0 +1,129 @@
+"""The command line for every horizon: what it prints and writes, and how it refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from certify.check_stationary import main as check
+from certify.sources.pomdp import classic
+from certify.stationary.__main__ import main
+from certify.stationary.answer import Effort, certify_forever
+from certify.stationary.drawing import arrows, to_dot, to_svg
+from certify.stationary.machine import StationaryMachine
+from certify.stationary.zoo import TASKS, build
+
+WAIT = {
+    "format": "certify-controller/1",
+    "first": "n",
+    "law": {"n": {"listen": "1"}},
+    "moves": [["n", "hear-left", "n"], ["n", "hear-right", "n"]],
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_is_answered(name: str, capsys: pytest.CaptureFixture[str]):
+    assert main([name, "--seconds", "0", "--window", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{'counter' if name == 'running-parity' else name}: memory required at every horizon"
+    assert lines[1].startswith("Regime ")
+    assert any(line.startswith(("Certified: ", "Not certified")) for line in lines)
+    assert any(line.startswith("Why: ") for line in lines)
+
+
+def test_everything_can_be_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    paths = {key: str(tmp_path / name) for key, name in [("c", "c.json"), ("p", "p.json"), ("m", "m.json")]}
+    assert main(["tiger", "--certificate", paths["c"], "--process-json", paths["p"], "--machine", paths["m"]]) == 0
+    assert capsys.readouterr().out.count("wrote ") == 3
+    assert check([paths["c"], paths["p"]]) == 0
+    assert capsys.readouterr().out.startswith("verified: ")
+    assert main([paths["p"], "--json", "-", "--discount", "0.9"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["certified"] is True
+    assert answer["bits_discounted"] == pytest.approx(0.7, abs=0.5)
+    assert main([paths["p"], "--check", paths["m"]]) == 0
+    assert "right at every horizon" in capsys.readouterr().out
+    assert main(["tiger", "--lead", "3", "--check", paths["m"]]) == 1
+    assert "wrong at step" in capsys.readouterr().out
+
+
+def test_a_world_needs_a_controller(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    world, controller = tmp_path / "tiger.pomdp", tmp_path / "wait.json"
+    shelf = Path(sys.modules[classic.__module__].__file__ or "").parent / "data" / "tiger.pomdp"
+    world.write_text(shelf.read_text("utf-8"), encoding="utf-8")
+    controller.write_text(json.dumps(WAIT), encoding="utf-8")
+    assert main([str(world), "--controller", str(controller)]) == 0
+    assert "0 bits in the long run" in capsys.readouterr().out
+    assert main([str(world)]) == 2
+    assert "--controller: a world needs an expert" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nothing"], "no task is called"),
+        (["counter", "--modulus"], "expected --parameter value"),
+        (["counter", "--wings", "2"], "not a parameter"),
+        (["counter", "--discount", "2"], "--discount: expected a number between 0 and 1"),
+        (["counter", "--discount", "x"], "--discount: expected a rational"),
+        (["counter", "--machine", "m.png"], "--machine: expected a name that ends in"),
+        (["counter", "--controller", "c.json"], "only a world"),
+        (["missing.json"], "missing.json: cannot be read"),
+        (["counter", "--check", "missing.json"], "missing.json: cannot be read"),
+        (["counter", "--json", "no/such/folder.json"], "cannot be written"),
+        (["noisy-cue", "--window", "0", "--certificate", "c.json"], "there is nothing to certify"),
+    ],
+)
+def test_refusals_are_one_line(
+    arguments: list[str],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_and_no_task(capsys: pytest.CaptureFixture[str]):
+    assert main(["--list"]) == 0
+    assert "--modulus 3" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
+
+
+def test_it_starts_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "certify.stationary", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "every horizon" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["counter", "repeated-cues", "blinker"])
+def test_pictures_have_every_cell_and_every_move(name: str):
+    machine = certify_forever(build(name), Effort(seconds=0.0)).machine
+    tree = ElementTree.fromstring(to_svg(machine))
+    drawn = tree.findall(".//{http://www.w3.org/2000/svg}path[@marker-end]")
+    assert len(drawn) == len(arrows(machine)) == to_dot(machine).count(" -> ") - len(machine.first)
+    assert (
+        len(tree.findall(".//{http://www.w3.org/2000/svg}g"))
+        == machine.cells
+        == to_dot(machine).count("[label=") - len(drawn)
+    )
+
+
+def test_a_move_that_stays_is_a_loop_and_names_are_escaped():
+    machine = StationaryMachine(
+        1, {'<"o>': 0}, {(0, "a&b", '<"o>'): 0}, {('<"o>', 0): {"a&b": build("counter").start[0][1] * 2}}
+    )
+    picture = to_svg(machine)
+    ElementTree.fromstring(picture)
+    assert "a&amp;b" in picture
+    assert '\\"o' in to_dot(machine)
