@@ -1,4 +1,4 @@
-"""``python -m certify.stationary``: from a world and an expert to the memory that every horizon requires."""
+"""``python -m certify.stationary``: the memory that an expert requires of an imitator at every horizon."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from certify.stationary.answer import StationaryAnswer
     from certify.stationary.process import Process
 
-_EPILOG = "examples: counter --modulus 5   tiger.pomdp --controller fsc.json --json -   n-back --check machine.json"
+_EPILOG = "examples: counter --modulus 5   process.json --json -   n-back --check machine.json"
 _MACHINES = (".dot", ".svg", ".json")
 
 
@@ -24,9 +24,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m certify.stationary", description=__doc__, epilog=_EPILOG, allow_abbrev=False)
-    parser.add_argument("task", nargs="?", help="a process (.json), a world (.pomdp) or the name of a task")
+    parser.add_argument("task", nargs="?", help="a process (.json) or the name of a task")
     parser.add_argument("--list", action="store_true", help="list the tasks and their parameters")
-    parser.add_argument("--controller", metavar="FILE", help="the expert in a world (certify-controller/1)")
     parser.add_argument("--check", metavar="FILE", help="prove that a machine (certify-machine/2) is right for ever")
     parser.add_argument("--json", metavar="OUT", help="write the answer as JSON; - is standard output")
     parser.add_argument("--machine", metavar="OUT", help="write the machine (.dot, .svg, .json)")
@@ -58,10 +57,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace, rest: lis
     if options.list:
         return _list()
     if options.task is None:
-        parser.error("give a process, a world or the name of a task")
+        parser.error("give a process or the name of a task")
     if options.machine and Path(options.machine).suffix not in _MACHINES:
         raise UserError("--machine", f"expected a name that ends in {', '.join(_MACHINES)}, not {options.machine!r}")
-    process = _load(options.task, options.controller, rest)
+    process = _load(options.task, rest)
     if options.check:
         from certify.stationary.machine import StationaryMachine, right_for_ever
 
@@ -92,22 +91,12 @@ def _list() -> int:
     return 0
 
 
-def _load(name: str, controller: str | None, rest: list[str]) -> "Process":
-    from certify.stationary.process import Process
-    from certify.stationary.world import Controller, World
+def _load(name: str, rest: list[str]) -> "Process":
+    if Path(name).suffix == ".json":
+        if rest:
+            raise UserError("", f"unknown option {rest[0]!r}; a file takes no parameters")
+        from certify.stationary.process import Process
 
-    suffix = Path(name).suffix
-    if suffix in (".json", ".pomdp") and rest:
-        raise UserError("", f"unknown option {rest[0]!r}; a file takes no parameters")
-    if suffix == ".pomdp":
-        if controller is None:
-            raise UserError("--controller", "a world needs an expert; give a certify-controller/1 file")
-        from certify.sources.pomdp import load_pomdp
-
-        return World.from_problem(load_pomdp(name)).process(Controller.from_json(_read(controller)))
-    if controller is not None:
-        raise UserError("--controller", "only a world (.pomdp) takes a controller")
-    if suffix == ".json":
         return Process.from_json(_read(name))
     from certify.stationary.zoo import build
 

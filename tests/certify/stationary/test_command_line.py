@@ -9,19 +9,11 @@ from xml.etree import ElementTree
 import pytest
 
 from certify.check_stationary import main as check
-from certify.sources.pomdp import classic
 from certify.stationary.__main__ import main
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.drawing import arrows, to_dot, to_svg
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.zoo import TASKS, build
-
-WAIT = {
-    "format": "certify-controller/1",
-    "first": "n",
-    "law": {"n": {"listen": "1"}},
-    "moves": [["n", "hear-left", "n"], ["n", "hear-right", "n"]],
-}
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -50,17 +42,6 @@ def test_everything_can_be_written_and_checked(tmp_path: Path, capsys: pytest.Ca
     assert "wrong at step" in capsys.readouterr().out
 
 
-def test_a_world_needs_a_controller(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    world, controller = tmp_path / "tiger.pomdp", tmp_path / "wait.json"
-    shelf = Path(sys.modules[classic.__module__].__file__ or "").parent / "data" / "tiger.pomdp"
-    world.write_text(shelf.read_text("utf-8"), encoding="utf-8")
-    controller.write_text(json.dumps(WAIT), encoding="utf-8")
-    assert main([str(world), "--controller", str(controller)]) == 0
-    assert "0 bits in the long run" in capsys.readouterr().out
-    assert main([str(world)]) == 2
-    assert "--controller: a world needs an expert" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -70,7 +51,7 @@ def test_a_world_needs_a_controller(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["counter", "--discount", "2"], "--discount: expected a number between 0 and 1"),
         (["counter", "--discount", "x"], "--discount: expected a rational"),
         (["counter", "--machine", "m.png"], "--machine: expected a name that ends in"),
-        (["counter", "--controller", "c.json"], "only a world"),
+        (["missing.json", "--wings", "2"], "a file takes no parameters"),
         (["missing.json"], "missing.json: cannot be read"),
         (["counter", "--check", "missing.json"], "missing.json: cannot be read"),
         (["counter", "--json", "no/such/folder.json"], "cannot be written"),
