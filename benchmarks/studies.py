@@ -4,7 +4,7 @@
 on the CPU, measures it, plays it, and prints the split. `--results FOLDER` reads the split of what was really trained
 from the ledger: training on its device, forecasters, and closed loop where they were imported. Trainings of the table
 shared their device with one another. What each costs that has it to itself is timed by `--exchange FOLDER --device
-cuda`, where FOLDER is what `diacritic study export learning-targets` wrote: some updates of every cohort of the table,
+cuda`, where FOLDER is what `python -m reproduction export learning-targets` wrote: some updates of every cohort,
 extrapolated to all of them, with the first ones and what they compile in full.
 """
 
@@ -41,13 +41,14 @@ PARTS = {"training": "seconds", "forecasters": "forecaster_seconds", "closed loo
 
 def small(updates: int, episodes: int) -> None:
     """A small part of the table, from demonstrations to rows."""
-    from diacritic.studies.choose import cells_of, studies_named  # these need the simulator, the rest does not
+    from diacritic.studies.choose import cells_of  # these need the simulator, the rest does not
     from diacritic.studies.collect import import_results
     from diacritic.studies.job_manifest import export, pack
     from diacritic.studies.ledger import read_ledger
     from diacritic.studies.recordings import recording
+    from reproduction.catalogue import STUDIES
 
-    wanted = cells_of(studies_named([STUDY]), "gap=6 event-agnostic carousel", seeds=2)
+    wanted = cells_of([STUDIES[STUDY]], "gap=6 event-agnostic carousel", seeds=2)
     cells = [replace(cell, steps=updates) for cell in wanted]
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,12 +1,11 @@
 """Attribution on trained policies of `two-cues`: three ways in which a code is not the only memory, and who notices.
 
-`python -m reproduction.attribution --out FOLDER` records, trains and measures four small cells on a CPU and writes
+`python -m reproduction attribution --out FOLDER` records, trains and measures four small cells on a CPU and writes
 attribution.jsonl: `plain` (the code is all of the memory); the same policies leaning by 2 cm to one side while they
 wait; `bypass` (a continuous state beside the code: the readout under-counts); and `plain` on a recording whose
 observation leaks the slot by 8 mm.
 """
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -224,20 +223,3 @@ def table(rows: Sequence[Row]) -> list[str]:
         cells = (one["cell"], str(one["seed"]), passed, *bits, wrong, f"{one['success']:.2f}", said)
         lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--updates", type=int, default=1000)
-    parser.add_argument("--episodes", type=int, default=64, help="in closed loop")
-    parser.add_argument("--interventions", type=int, default=16, help="episodes of each intervention in closed loop")
-    parser.add_argument("--threads", type=int, default=0, help="that simulate; 0 for one a core")
-    given = parser.parse_args()
-    effort = Effort(given.episodes, given.interventions, 0, given.threads)
-    print("\n".join(table(run(given.out, given.seeds, given.updates, effort))))
-
-
-if __name__ == "__main__":
-    main()

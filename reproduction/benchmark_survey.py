@@ -1,4 +1,4 @@
-"""``python -m reproduction survey``: does this benchmark need memory, and how much?
+"""`python -m reproduction survey`: does this benchmark need memory, and how much?
 
 Every row is certified anew; a package that is not installed is named in the rows that need it. `write_page` makes the
 page of the documentation.

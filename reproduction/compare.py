@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from certify.errors import UserError
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Results, mean_rate, sufficient
+from diacritic.studies.results import Results
 from reproduction.catalogue import FIGURES, STUDIES
+from reproduction.derive import mean_rate, sufficient
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy, paper_count, paper_of
 from reproduction.reference import block
 from reproduction.verdicts import (
     RATE_TOLERANCE,
@@ -36,18 +38,22 @@ class CellLine:
     verdict: Verdict
 
     @property
+    def reported(self) -> Paper | None:
+        return paper_of(self.cell)
+
+    @property
     def ours(self) -> Count | None:
         """Sufficient seeds of those that ran."""
         return sufficient(self.rows) if self.rows else None
 
     @property
     def paper(self) -> Count | None:
-        paper = self.cell.paper
-        return Count(*paper.sufficient) if paper and paper.sufficient else None
+        count = paper_count(self.cell)
+        return Count(*count) if count else None
 
     @property
     def over_all(self) -> bool:
-        return self.cell.paper is not None and over_all(self.cell.paper)
+        return self.reported is not None and over_all(self.reported)
 
     @property
     def success(self) -> float | None:
@@ -75,7 +81,7 @@ class FigureLine:
 class Comparison:
     """A study beside the paper."""
 
-    study: Study
+    study: PaperStudy
     cells: tuple[CellLine, ...]
     figures: tuple[FigureLine, ...]
 
@@ -86,14 +92,14 @@ class Comparison:
         return {verdict: found[verdict] for verdict in VERDICTS}
 
 
-def find(name: str) -> Study:
+def find(name: str) -> PaperStudy:
     """The study of that name."""
     if name not in STUDIES:
-        raise UserError("study", f"{name!r} is unknown; `diacritic study list` names {len(STUDIES)}")
+        raise UserError("study", f"{name!r} is unknown; `python -m reproduction list` names {len(STUDIES)}")
     return STUDIES[name]
 
 
-def compare(study: Study | str, results: Results | Sequence[Row]) -> Comparison:
+def compare(study: PaperStudy | str, results: Results | Sequence[Row]) -> Comparison:
     """A study beside the paper, from a folder of ledgers or from bare rows."""
     known = find(study) if isinstance(study, str) else study
     folder = results if isinstance(results, Results) else Results({known.name: results})
@@ -115,7 +121,7 @@ def _cell_line(cell: Cell, results: Results) -> CellLine:
 
 def cell_verdict(cell: Cell, rows: Sequence[Row]) -> Verdict:
     """By the count of sufficient seeds; where the paper gives none, by success; else by its rates."""
-    paper, better = cell.paper, better_of(cell.learner)
+    paper, better = paper_of(cell), better_of(cell.learner)
     if paper is None or not (paper.sufficient or paper.success is not None or paper.rate):
         return "ours alone"
     if paper.sufficient:

@@ -1,10 +1,9 @@
 """Figures of the paper that are no cell of trained runs, and how ours are found.
 
-A figure is *derived* from the ledgers of the runs, or *measured*: then `python -m reproduction.figure NAME… --out
-results` computes it once and keeps it in results/figures/NAME.jsonl.
+A figure is *derived* from the ledgers of the runs, or *measured*: then `python -m reproduction figures-measure NAME…`
+computes it once and keeps it in results/figures/NAME.jsonl.
 """
 
-import argparse
 import json
 import platform
 import time
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import diacritic
-from certify.errors import UserError
 from certify.progress import working
 from diacritic.files.atomic import write_text
-from diacritic.studies.results import Derived, Results
+from diacritic.studies.results import Results
+from reproduction.derive import Derived
 from reproduction.verdicts import Better, Count, Profile, Range, Value, Verdict, judge
 
 
@@ -85,20 +84,3 @@ def _decoded(stored: Any) -> Value:
     if isinstance(stored, list):
         return Profile(tuple(stored))
     return Count(stored["passed"], stored["of"]) if "of" in stored else Range(stored["low"], stored["high"])
-
-
-def main() -> None:
-    from reproduction.catalogue import FIGURES
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", nargs="+")
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    for name in given.study:
-        if name not in FIGURES:
-            raise UserError("study", f"{name!r} has no figures; those with some are {', '.join(FIGURES)}")
-        print(measure(name, FIGURES[name], given.out) or f"{name}: nothing to measure", flush=True)
-
-
-if __name__ == "__main__":
-    main()

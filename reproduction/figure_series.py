@@ -74,7 +74,7 @@ class Rows:
     def not_run(self) -> str:
         """What was asked for and is not there; an error where nothing is."""
         if self.missing and not self.answered:
-            reason = f"no ledger holds runs on {self.missing[0]}; run the study that has them (`diacritic study list`)"
+            reason = f"no ledger holds runs on {self.missing[0]}; `python -m reproduction list` names the studies"
             raise UserError(f"figure {self.figure}", reason)
         return "; ".join(dict.fromkeys(self.missing))
 

@@ -1,17 +1,14 @@
-"""Play the machines of a ledger in the unmodified environments: `python -m reproduction.live results/live`.
+"""Play the machines of a ledger in the unmodified environments: `python -m reproduction live results/live`.
 
 A row of the memory chain or of the passive T-maze holds the machine that it judges. This plays it in bsuite's own
 environment, and with `--mikasa CHECKOUT` in that of MIKASA-Base, and keeps under `live` which one, how many episodes,
 and the share that the environment rewarded. `--page docs/live.md` fills in the table of that page.
 """
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from certify.errors import UserError
 from certify.progress import track
 from diacritic.files.atomic import write_text
 from diacritic.rollout.live import live, play
@@ -47,35 +44,15 @@ def lines(rows: Sequence[Row]) -> str:
     return table(HEAD, told)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="folder of ledgers")
-    parser.add_argument("--mikasa", type=Path, help="a checkout of MIKASA-Base")
-    parser.add_argument("--episodes", type=int, default=EPISODES)
-    parser.add_argument("--page", type=Path, help="a page with the marks of the table")
-    given = parser.parse_args()
-    if given.episodes < 1:
-        parser.error(f"argument --episodes: {given.episodes} is no number of episodes; give 1 or more")
-    if not given.results.is_dir():
-        parser.error(f"argument results: {given.results} is no folder; train into it with diacritic.studies.symbolic")
-    if given.page is not None and not given.page.exists():
-        parser.error(f"argument --page: {given.page} is not there; write it with the marks of the table first")
-    known: list[Row] = []
-    try:
-        for path in sorted(given.results.glob("*.jsonl")):
-            rows = [row for row in read_ledger(path) if "machine" in row]
-            found = [played(row, given.mikasa, given.episodes) for row in track(rows, f"playing {path.stem}")]
-            new = [row for row in found if row is not None]
-            merge_ledger(path, new)
-            print(f"{path.stem}: {len(new)} of {len(rows)} machines played", flush=True)
-            known += read_ledger(path)
-        if given.page is not None:
-            write_text(given.page, between(given.page.read_text(encoding="utf-8"), MARK, lines(known)))
-    except UserError as problem:
-        print(f"diacritic: {problem}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def play_ledgers(results: Path, checkout: Path | None, episodes: int, page: Path | None) -> None:
+    """Play every machine of every ledger of a folder, and renew the table of a page."""
+    shown: list[Row] = []
+    for path in sorted(results.glob("*.jsonl")):
+        rows = [row for row in read_ledger(path) if "machine" in row]
+        outcomes = [played(row, checkout, episodes) for row in track(rows, f"playing {path.stem}")]
+        new = [row for row in outcomes if row is not None]
+        merge_ledger(path, new)
+        print(f"{path.stem}: {len(new)} of {len(rows)} machines played", flush=True)
+        shown += read_ledger(path)
+    if page is not None:
+        write_text(page, between(page.read_text(encoding="utf-8"), MARK, lines(shown)))

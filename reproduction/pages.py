@@ -38,7 +38,7 @@ def _cell_table(cells: Iterable[CellLine]) -> list[str]:
     heads = ["task", "learner", "preset", "ours", "paper", "verdict", "success", *windows]
     table = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for line in shown:
-        cell, success = line.cell, line.cell.paper.success if line.cell.paper else None
+        cell, success = line.cell, line.reported.success if line.reported else None
         parts = [cell.name, cell.learner, cell.preset, _count(line), _plain(line.paper), line.verdict]
         parts += [_beside(line.success, success), *(_rate(line, window) for window in windows)]
         table.append("| " + " | ".join(parts) + " |")
@@ -47,7 +47,7 @@ def _cell_table(cells: Iterable[CellLine]) -> list[str]:
 
 def _windows(line: CellLine) -> list[str]:
     ours = list(line.rows[0]["rate"]) if line.rows else []
-    return [*ours, *(window for window, _ in (line.cell.paper.rate if line.cell.paper else ()))]
+    return [*ours, *(window for window, _ in (line.reported.rate if line.reported else ()))]
 
 
 def _count(line: CellLine) -> str:
@@ -73,7 +73,7 @@ def _beside(ours: float | None, paper: float | None) -> str:
 
 def _rate(line: CellLine, window: str) -> str:
     ours, need = line.rate(window), line.requirement(window)
-    paper = dict(line.cell.paper.rate).get(window) if line.cell.paper else None
+    paper = dict(line.reported.rate).get(window) if line.reported else None
     if ours is None and paper is None:
         return "–"
     told = "–" if ours is None else f"{ours:.2f}{'†' if line.over_all else ''}"

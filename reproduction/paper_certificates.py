@@ -1,4 +1,4 @@
-"""``python -m reproduction certificates``: what the paper certifies, against the suite or its stand-ins."""
+"""`python -m reproduction certificates`: those that the paper reports, against the suite or its stand-ins."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ def _close(values: list[float | None], expected: list[int] | list[float]) -> boo
     return len(values) == len(expected) and all(v is not None and abs(v - e) < 1e-12 for v, e in pairs)
 
 
-def print_paper(checkout: str | None) -> int:
+def print_certificates(checkout: Path | None) -> int:
     """Certify every row and print the table; 1 if one does not match the paper."""
     began = time.perf_counter()
     with ExitStack() as stack:
@@ -88,8 +88,8 @@ def print_paper(checkout: str | None) -> int:
             sources = ("bsuite", "zoo")
         else:
             if not Path(checkout, "mikasa_base").is_dir():
-                raise UserError("--mikasa", f"{checkout!r} is no MIKASA-Base checkout: it has no folder mikasa_base")
-            worker = script(str(files("certify.sources") / "mikasa_worker.py"), checkout)
+                raise UserError("--mikasa", f"{checkout} has no folder mikasa_base; give a checkout of MIKASA-Base")
+            worker = script(str(files("certify.sources") / "mikasa_worker.py"), str(checkout))
             bridge = stack.enter_context(Bridge(worker))
 
             def chain(bits: int, delay: int) -> Model:

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn again from ledgers and certificates: `diacritic figure NAME`.
+"""The paper's figures, drawn again from ledgers and certificates: `python -m reproduction figure NAME`.
 
 Blue is ours and sufficient, red has failed, black is required, orange the present action; all told apart by shape, too.
 """

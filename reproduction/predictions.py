@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from diacritic.measure.content import Question
 from diacritic.studies.cell import Cell
-from diacritic.studies.results import Results, gathered, mean_rate, most_information, success_range
+from diacritic.studies.results import Results
 from reproduction.catalogue import community, hidden_mass, leak_audit, side_information, surplus, toys
+from reproduction.derive import gathered, mean_rate, most_information, success_range
 from reproduction.reference import block, figure
 from reproduction.verdicts import Range, Value
 

@@ -1,12 +1,11 @@
 """The recorded search behind the preset `carousel`: development cells only, every combination, eight seeds.
 
-`python -m reproduction.preset_search --out FOLDER [--device cuda] [--recordings FOLDER] [--only TEXT]` writes
+`python -m reproduction preset-search --out FOLDER [--device cuda] [--recordings FOLDER] [--only TEXT]` writes
 preset-search.jsonl: one line a (cell, combination) with the number of sufficient seeds half way and at the end; lines
 of other cells that are already there stay. The winner has the most sufficient seeds over all cells at the end; then
 half way; then the smaller learning rate.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import torch
 from certify import Model
 from certify.zoo import build
 from certify.zoo.registry import uniform
+from diacritic.files.atomic import write_text
 from diacritic.files.demos import load
 from diacritic.measure.gates import judge_scores, score_arrays, task_gate
 from diacritic.measure.recorded import Classes, score_codes
@@ -146,27 +146,15 @@ def winner(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**json.loads(best), "sufficient": totals[best][0], "sufficient_half_way": totals[best][1]}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--recordings", type=Path, help="where two-cues-gap-6 and readout-3-modes-32 are")
-    parser.add_argument("--only", default="", help="cells whose name holds this")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    path = given.out / "preset-search.jsonl"
+def search_all(out: Path, device: str, steps: int, recordings: Path | None, only: str) -> None:
+    """Every cell whose name holds a text; its lines replace the older ones as it ends."""
+    path = out / "preset-search.jsonl"
     lines: list[dict[str, Any]] = read_ledger(path) if path.exists() else []
-    recorded = recorded_cells(given.recordings) if given.recordings else ()
+    recorded = recorded_cells(recordings) if recordings else ()
+    out.mkdir(parents=True, exist_ok=True)
     for cell in (*symbolic_cells(), *recorded):
-        if given.only not in cell.name:
+        if only not in cell.name:
             continue
-        lines = [line for line in lines if line["cell"] != cell.name] + search(cell, given.device, given.steps)
-        partial = path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        partial.replace(path)
+        lines = [line for line in lines if line["cell"] != cell.name] + search(cell, device, steps)
+        write_text(path, "".join(json.dumps(line) + "\n" for line in lines))
         print(f"{cell.name}: so far {json.dumps(winner(lines))}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,18 +1,16 @@
 """All recordings of the Franka tasks in one ledger: what the acceptance checks found, and the tables of the docs.
 
-`python -m reproduction.recordings_survey` records what is missing under out/acceptance, as `diacritic record` does, and
+`python -m reproduction recordings-survey` records what is missing under out/acceptance, as `diacritic record` does, and
 writes results/acceptance.jsonl, one line a recording. With `--page docs/demos.md` its tables are renewed as well.
 """
 
 import json
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
 from diacritic.demos import command
 from diacritic.demos.leaks import LEVEL
@@ -148,38 +146,20 @@ def _short(cell: Row) -> Row:
     return {**kept, "p": float(np.format_float_scientific(cell["adjusted"], 3))}
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Record what is missing, and write the ledger of all recordings."""
-
-    out: Path = Path("results")
-    """Folder of the ledger, acceptance.jsonl."""
-    recordings: Path = Path("out/acceptance")
-    """Folder of the recordings; those that are there are read, the others are made."""
-    page: Path | None = None
-    """A page of the docs whose tables are renewed."""
-    only: tuple[str, ...] = field(default=())
-    """Names of the recordings to make or read; the ledger keeps what it says of the others."""
-
-    def run(self) -> int:
-        path = self.out / "acceptance.jsonl"
-        known = {row["dataset"]: row for row in read(path)} if path.exists() else {}
-        for dataset in DATASETS:
-            if not self.only or dataset.name in self.only:
-                known[dataset.name] = row(dataset, dataset.record(self.recordings))
-        order = [dataset.name for dataset in DATASETS if dataset.name in known]
-        rows = [known[name] for name in order]
-        self.out.mkdir(parents=True, exist_ok=True)
-        write_text(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in rows))
-        if self.page is not None:
-            write_text(self.page, recordings_tables.renewed(self.page.read_text(encoding="utf-8"), rows))
-        return 0
+def survey(out: Path, recordings: Path, page: Path | None = None, only: Sequence[str] = ()) -> None:
+    """Record what is missing, write the ledger of all recordings, and renew the tables of a page."""
+    path = out / "acceptance.jsonl"
+    known = {row["dataset"]: row for row in read(path)} if path.exists() else {}
+    for dataset in DATASETS:
+        if not only or dataset.name in only:
+            known[dataset.name] = row(dataset, dataset.record(recordings))
+    rows = [known[dataset.name] for dataset in DATASETS if dataset.name in known]
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in rows))
+    if page is not None:
+        write_text(page, recordings_tables.renewed(page.read_text(encoding="utf-8"), rows))
 
 
 def read(path: Path) -> list[Row]:
     """The rows of a ledger."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-if __name__ == "__main__":
-    sys.exit(tyro.cli(Survey, prog="python -m reproduction.recordings_survey").run())

@@ -1,9 +1,8 @@
 """The scoreboard of the whole paper, and every page below it.
 
-`python -m reproduction.scoreboard results docs/results` writes one page and one picture a study, and the index.
+`python -m reproduction scoreboard --pages docs/results` writes one page and one picture a study, and the index.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from reproduction.verdicts import VERDICTS
 
 _TOLD = """Every table and figure of the paper is a study here. A line is a cell of trained runs or a figure; its
 verdict is *agrees* (no significant difference), *better*, *differs* or *not run*. *Ours alone* are cells of which the
-paper reports nothing. This page and those below it are written by `python -m reproduction.scoreboard results
-docs/results` from the ledgers in `results/`, and a test holds them together."""
+paper reports nothing. This page and those below it are written by `python -m reproduction scoreboard
+--pages docs/results` from the ledgers in `results/`, and a test holds them together."""
 
 
 def comparisons(results: Results) -> list[Comparison]:
@@ -61,12 +60,3 @@ def write_pages(results: Path, target: Path) -> list[Path]:
             written.append(target / file)
     write_text(target / "index.md", scoreboard(found, known))
     return [*written, target / "index.md"]
-
-
-def main() -> None:
-    written = write_pages(Path(sys.argv[1]), Path(sys.argv[2]))
-    print(f"{len(written)} files in {sys.argv[2]}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,12 @@
 """From the results of training to the cohort that is shipped: judged, played, unpacked, and small.
 
-`python -m reproduction.ship RESULTS` puts trained policies in place of the shipped ones. RESULTS is what `python -m
+`python -m reproduction ship RESULTS` puts trained policies in place of the shipped ones. RESULTS is what `python -m
 diacritic.training FOLDER --half` wrote for the cell "two-cues gap=20, event-agnostic" of learning-targets. Its
 recording, and a fresh one to judge by, are made again where they are not found.
 """
 
-import argparse
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -89,9 +87,9 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
         "recording": {"name": order.recording, "sha256": order.demos_sha256},
         "order": asdict(order),
         "commands": [
-            f'diacritic study export {cell.study} --only "{words}" --results NONE --out FOLDER',
+            f'python -m reproduction export {cell.study} --only "{words}" --results NONE --out FOLDER',
             f"python -m diacritic.training FOLDER --device cuda --half --only {only} --out RESULTS",
-            "python -m reproduction.ship RESULTS",
+            "python -m reproduction ship RESULTS",
         ],
         "trained": {key: notes[key] for key in ("code_version", "device", "torch", "seconds", "supervising")},
         "versions": {"diacritic": diacritic.__version__},
@@ -100,27 +98,3 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
             for k, name in names.items()
         ],
     }
-
-
-def main() -> int:
-    """Bad input ends with one line on standard error and status 2."""
-    parser = argparse.ArgumentParser(
-        "python -m reproduction.ship", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("results", type=Path, help="a folder with results, or with bundles of them")
-    parser.add_argument("--demos", type=Path, default=DEMOS, help="where recordings are kept")
-    given = parser.parse_args()
-    try:
-        document = ship(given.results, demos=given.demos)
-    except UserError as problem:
-        print(f"diacritic: {problem}", file=sys.stderr)
-        return 2
-    for run in document["runs"]:
-        told = "sufficient" if run["sufficient"] else "failed"
-        print(f"seed {run['seed']}: {told}, success {run['success']:.2f} in {run['episodes']} episodes")
-    print(FOLDER)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, export, pack
 from diacritic.studies.tasks import task
 from diacritic.training.train_job import Order
 
 SHORT = task("two-cues", gap=1, first_gap=1, episodes=40)
-PLAIN = Cell("tiny", SHORT, "plain", "carousel", "task", 1e-3, 4, Paper("table", (1, 2)), 24, seeds=2)
+PLAIN = Cell("tiny", SHORT, "plain", "carousel", "task", 1e-3, 4, "elsewhere 1/2", 24, seeds=2)
 FREE = replace(PLAIN, beta=0.0)
 
 

@@ -26,6 +26,7 @@ import pytest
 import tyro
 
 from diacritic.cli import commands, main
+from reproduction.__main__ import COMMANDS as REPRODUCTION
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -119,7 +120,9 @@ def unknown_commands(page: Path) -> list[str]:
             known = name in COMMANDS if program == "diacritic" else find_spec(name.rstrip("…")) is not None
             if known and program == "diacritic" and name != "certify" and words[1:]:
                 tyro.cli(COMMANDS[name], args=words[1:])
-        except (SystemExit, ModuleNotFoundError):
+            if name == "reproduction" and words[2:] and words[2] != "--help":
+                tyro.cli(REPRODUCTION[words[2]], args=words[3:])
+        except (SystemExit, ModuleNotFoundError, KeyError):
             known = False
         if not known:
             unknown.append(shlex.join([program, *words]))

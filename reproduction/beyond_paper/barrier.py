@@ -1,10 +1,9 @@
 """The barrier of distance, explained by measurement.
 
-`python -m reproduction.beyond_paper.barrier NAME [--device cuda] [--out results] [--steps N] [--only TEXT]` makes one
+`python -m reproduction beyond-paper long-delays NAME [--device cuda] [--steps N] [--only TEXT]` makes one
 measurement and adds its rows to past-barrier-NAME.jsonl, cohort by cohort; `barrier_draw` draws them.
 """
 
-import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,20 +39,3 @@ def run(name: str, out: Path, device: str = "cpu", steps: int | None = None, onl
             break
         merge_ledger(out / f"past-barrier-{name}.jsonl", found)
         print(line(found), flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=MEASUREMENTS)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--steps", type=int, help="updates, where the usual number is not wanted")
-    parser.add_argument("--only", default="", help="cells whose name and preset hold this text")
-    given = parser.parse_args()
-    if given.steps is not None and given.steps < 1:
-        parser.error(f"argument --steps: {given.steps} is no number of updates; give 1 or more")
-    run(given.name, given.out, given.device, given.steps, given.only)
-
-
-if __name__ == "__main__":
-    main()

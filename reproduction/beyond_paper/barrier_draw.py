@@ -1,10 +1,9 @@
-"""Figures of the barrier from its ledgers: `python -m reproduction.beyond_paper.barrier_draw results docs`.
+"""Figures of the barrier from its ledgers: `python -m reproduction beyond-paper pages`.
 
 Every ledger that is there becomes an SVG in docs/images/past, and its table in docs/past_barrier.md is filled in.
 """
 
 import io
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -207,7 +206,7 @@ def drawn(name: str, draw: Callable[[Any], None], height: float) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
-def main(results: Path, docs: Path) -> None:
+def write(results: Path, docs: Path) -> None:
     """Figures and tables of every ledger that is there."""
     images, page = docs / "images" / "past", docs / "past_barrier.md"
     images.mkdir(parents=True, exist_ok=True)
@@ -216,7 +215,3 @@ def main(results: Path, docs: Path) -> None:
     for name, found in rows.items():
         write_text(images / f"barrier-{name}.svg", svg(name, found))
     write_text(page, filled(page.read_text(encoding="utf-8"), rows))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))

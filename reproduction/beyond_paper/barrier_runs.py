@@ -32,6 +32,7 @@ from reproduction.beyond_paper.barrier_error import error_fields
 from reproduction.beyond_paper.barrier_follow import followed_rows
 from reproduction.beyond_paper.benchmark_tasks import zoo_place
 from reproduction.beyond_paper.forgetting import DEVELOPMENT
+from reproduction.paper import paper_count
 
 SCALES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the code vectors, and of the residual's last layer
 SEEN = {  # met while the ingredients were found
@@ -106,7 +107,7 @@ def first_sufficient(device: str, steps: int | None, only: str) -> Iterator[list
     from reproduction.catalogue import CELLS
 
     for cell in CELLS:
-        if cell.learner != "plain" or cell.paper_count is None or cell.task.recorded:
+        if cell.learner != "plain" or paper_count(cell) is None or cell.task.recorded:
             continue
         if only in f"{cell.name} {cell.preset}":
             chosen = replace(cell, steps=steps or cell.steps)

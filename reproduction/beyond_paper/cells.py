@@ -9,8 +9,9 @@ cell: the full gradient is slow through a thousand steps, and no seed of it is s
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, task
+from reproduction.paper import PaperStudy
 
 Kind = Literal["development", "seen", "held-out, run before", "held-out"]
 NAME, FAR = "past", 1000
@@ -79,7 +80,7 @@ def _symbolic() -> Iterator[Cell]:
 
 
 CELLS = (*_recorded(), *_symbolic())
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Past the paper",
     "How far plain imitation goes with the frozen preset, with the full gradient and with event-agnostic runs beside "

@@ -1,10 +1,9 @@
 """The certified learner over the horizon: memory chain of two bits at delays 10 to 10,000, and tasks of the zoo.
 
-`python -m reproduction.beyond_paper.certified --out results [--only TEXT]` adds to past-certified.jsonl: sufficiency,
+`python -m reproduction beyond-paper certified` adds to past-certified.jsonl: sufficiency,
 rates, the codes used beside the certified fewest, and the seconds of labelling and of teaching.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,17 +81,10 @@ def line(rows: list[Row]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", default="", help="cells whose name holds this text")
-    given = parser.parse_args()
+def run(out: Path, only: str) -> None:
+    """Every cell whose name holds a text."""
     for name, make in PLACES.items():
-        if given.only in name:
+        if only in name:
             rows = run_place(make())
-            merge_ledger(given.out / f"{STUDY}.jsonl", rows)
+            merge_ledger(out / f"{STUDY}.jsonl", rows)
             print(line(rows), flush=True)
-
-
-if __name__ == "__main__":
-    main()

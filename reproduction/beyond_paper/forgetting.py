@@ -1,11 +1,10 @@
 """Surplus before and after forgetting: plain imitation with the preset `carousel`, then each run's own merged codes.
 
-`python -m reproduction.beyond_paper.forgetting --out results [--cells KIND] [--only TEXT] [--device cuda]` adds to
+`python -m reproduction beyond-paper forgetting [--cells KIND] [--only TEXT] [--device cuda]` adds to
 past-forgetting.jsonl. Settings were picked on the development cells and then frozen; held-out cells are run once. What
 was changed after looking at them is run again as `afterwards`, in rows of its own.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -100,19 +99,10 @@ def line(rows: list[Row]) -> str:
     return f"{rows[0]['cell']}: {counts}; largest surplus {old:.3f} → {new:.3f} bit"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cells", choices=KINDS, default="development")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="", help="cells whose name holds this text")
-    given = parser.parse_args()
-    for name, make in KINDS[given.cells].items():
-        if given.only in name:
-            rows = run_place(make(), kind=given.cells, device=given.device)
-            merge_ledger(given.out / f"{STUDY}.jsonl", rows)
+def run(out: Path, kind: str, device: str, only: str) -> None:
+    """Every cell of a kind whose name holds a text."""
+    for name, make in KINDS[kind].items():
+        if only in name:
+            rows = run_place(make(), kind=kind, device=device)
+            merge_ledger(out / f"{STUDY}.jsonl", rows)
             print(line(rows), flush=True)
-
-
-if __name__ == "__main__":
-    main()

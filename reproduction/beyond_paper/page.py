@@ -1,7 +1,6 @@
-"""The tables and the picture of docs/past.md: `python -m reproduction.beyond_paper.page results docs/past.md`."""
+"""The tables and the picture of docs/past.md: `python -m reproduction beyond-paper pages`."""
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -108,14 +107,11 @@ def filled(text: str, results: Path) -> str:
     return text
 
 
-def main(results: Path, page: Path) -> None:
+def write(results: Path, docs: Path) -> None:
     """Fill in the page and, once there is something to see, draw its picture."""
+    page = docs / "past.md"
     write_text(page, filled(page.read_text(encoding="utf-8"), results))
     rows = first_rows(Results.read(results), TRAINED)
     if rows:
         (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
         write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_passed(figure, rows), first_height(rows)))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))

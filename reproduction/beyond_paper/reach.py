@@ -10,6 +10,7 @@ from diacritic.studies.results import Results
 from reproduction.beyond_paper.barrier_cells import LEARNER as FOLLOWED
 from reproduction.beyond_paper.barrier_page import counted, table
 from reproduction.beyond_paper.cells import CELLS, FORGETTING, kind
+from reproduction.paper import paper_count
 
 GOAL, MOST_SURPLUS = 7, 0.05  # sufficient seeds of eight, and bits in every window
 Timed = tuple[str, str, float]
@@ -28,14 +29,14 @@ HEAD = (
 
 
 @lru_cache(maxsize=1)
-def _papers() -> dict[str, list[int]]:
+def _papers() -> dict[str, tuple[int, int]]:
     """The paper's counts by what decides the outcome of a run; the study of the table that comes first tells it."""
     from reproduction.catalogue import CELLS as declared  # which lists the study of these cells too
 
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for cell in declared:
-        if cell.paper_count:
-            counts.setdefault(cell.digest, cell.paper_count)
+        if count := paper_count(cell):
+            counts.setdefault(cell.digest, count)
     return counts
 
 

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from reproduction.beyond_paper import cells as past
 from reproduction.catalogue import (
     attribution,
@@ -38,6 +38,7 @@ from reproduction.catalogue import (
 )
 from reproduction.catalogue.settings import NOT_RESULTS
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 
 __all__ = ["CELLS", "FIGURES", "NOT_RESULTS", "STUDIES"]
 
@@ -74,7 +75,7 @@ _FILES: tuple[ModuleType, ...] = (
     cost,
     past,
 )
-STUDIES: dict[str, Study] = {file.STUDY.name: file.STUDY for file in _FILES}
+STUDIES: dict[str, PaperStudy] = {file.STUDY.name: file.STUDY for file in _FILES}
 """Every study by its name, in the order in which their runs are made."""
 FIGURES: dict[str, tuple[Figure, ...]] = {file.STUDY.name: file.FIGURES for file in _FILES}
 CELLS: tuple[Cell, ...] = tuple(cell for study in STUDIES.values() for cell in study.cells)

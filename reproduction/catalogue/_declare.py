@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Derived, Results, gathered
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
+from reproduction.derive import Derived, gathered
+from reproduction.paper import Paper
 from reproduction.reference import Block, count, figure, row
 from reproduction.verdicts import Count, Range, Value
 
@@ -51,7 +53,7 @@ def counted(block: str, passed: int | None, of: int = 8) -> Paper | None:
 def franka(study: str, place: Task, learner: str, paper: Paper | None = None, **changes: Any) -> Cell:
     """A cell of a robot task in the frozen settings: N = 448, β = 0.001, ten thousand steps, K = 16, its own gate."""
     frozen = {"preset": "carousel", "gate": "task", "beta": 1e-3, "steps": 10_000, "demonstrations": 448}
-    return Cell(study, place, learner, paper=paper, **{**frozen, **changes})
+    return Cell(study, place, learner, reference=paper, **{**frozen, **changes})
 
 
 def count_of(block: str, key: str, passed: str = "sufficient") -> Count:

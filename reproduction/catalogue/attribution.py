@@ -1,10 +1,11 @@
 """Is it the code that remembers? A bypass that keeps a continuous path, a code without carry, memory in the body."""
 
-from diacritic.studies.cell import Study
-from diacritic.studies.results import Results, rate_range
+from diacritic.studies.results import Results
 from reproduction.catalogue import lower_boundary, signpost_corridor
 from reproduction.catalogue._declare import range_of
+from reproduction.derive import declared, rate_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Count, Value
 
@@ -15,11 +16,11 @@ _CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"
 
 def _agreeing(results: Results) -> Value | None:
     """Over every run in our ledgers that was played where both can be told."""
-    both = [known for known in results.declared() if known.get("own_sufficient") is not None]
+    both = [known for known in declared(results) if known.get("own_sufficient") is not None]
     return Count(sum(known["own_sufficient"] == known["sufficient"] for known in both), len(both)) if both else None
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     _BLOCK,
     "Attribution to the code",
     "A readout code beside a continuous path shows fewer bits than the task needs: its rate is none.",

@@ -7,11 +7,13 @@ from typing import Any
 
 from certify import Answer, certify
 from certify.zoo import build
-from diacritic.studies.cell import Cell, Paper, Study
-from diacritic.studies.results import Results, gathered, tally
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, counted
+from reproduction.derive import gathered, tally
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.paper_certificates import CHAINS, MAZES
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Range, Value, value
@@ -113,7 +115,7 @@ def _maze(learner: str, length: int) -> list[Cell]:
     return [cell for cell in _SHOWN if (cell.task, cell.learner) == (task("passive-t-maze", L=length), learner)]
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Memory chain and passive T-maze",
     "Two community benchmarks: the memory chain and the passive T-maze, 512 drawn demonstrations (the paper's second "

@@ -6,9 +6,9 @@ from functools import partial
 from certify import certify
 from certify.answer import Answer
 from certify.zoo import build
-from diacritic.studies.cell import Study
 from reproduction.catalogue._declare import range_of
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 
@@ -48,7 +48,7 @@ def _seconds(name: str, **sizes: int) -> Value | None:
     return Range(taken, taken) if proved else None
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     "corridor-certificates",
     "Certificates of the corridor",
     "The signpost corridor with drift: no classes exist, and the minimum of every step is proved nevertheless.",

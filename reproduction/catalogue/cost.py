@@ -5,10 +5,11 @@ from functools import partial
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from diacritic.studies.cell import Study
-from diacritic.studies.results import Results, gathered
+from diacritic.studies.results import Results
 from reproduction.catalogue import learning_targets
+from reproduction.derive import gathered
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Range, Value, value
 
@@ -79,7 +80,7 @@ def _minutes(results: Results) -> Value | None:
     return Range(found.low / 60, found.high / 60) if isinstance(found, Range) else None
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     "cost",
     "Latency and cost",
     "Latency of our own policies on the machine named in the ledger beside the paper's; our Transformer keeps its keys "

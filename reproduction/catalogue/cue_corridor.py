@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from certify import certify
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task
 from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, found
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Value, value
 
@@ -40,7 +41,7 @@ def _corridor_bits() -> Value:
     return Profile(tuple(answer.steps[length // 2].upper for answer in answers))
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Cue corridor",
     "The cue–corridor T-maze: a cue of one or two bits, L equal cells, a junction.",

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import franka, reported
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block
 
 NAME, _BLOCK = "dual", "table.dual"
@@ -28,7 +29,7 @@ def _cells() -> Iterator[Cell]:
         yield franka(NAME, place, learner, paper, codes=known["K"], demonstrations=known["N"])
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Identification in a second carrier",
     "Naming the mass spoils the policy when both share one code; a second carrier keeps them apart.",

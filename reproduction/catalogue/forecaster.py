@@ -1,11 +1,11 @@
 """How much the forecaster matters: recorded actions in its place, fewer labels, fewer steps, wrong forecasts."""
 
-from diacritic.studies.cell import Paper, Study
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import tally
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import found, franka, mean_of, reported
+from reproduction.derive import tally
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import SUCCESS_TOLERANCE, Count, value
 
@@ -34,7 +34,7 @@ def _fresh(row: Row) -> bool:
     return bool(row.get("fresh_sufficient")) and not row["diverged"]
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Dependence on the forecaster",
     "Two cues at gap 20, task-informed: what the student is given instead of a good forecast at every step.",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Paper, Study
-from diacritic.studies.results import rate_range
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import counted, franka, range_of, reported
+from reproduction.derive import rate_range
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.reference import count, figure, row
 
 NAME, _BLOCK = "full-reveal", "table.p_i"
@@ -39,7 +40,7 @@ def _cells() -> Iterator[Cell]:
 
 CELLS = tuple(_cells())
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Full reveal",
     "As two cues, but the display shows one of M modes. Task-informed cells beside the paper's full gate.",

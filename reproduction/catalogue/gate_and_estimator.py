@@ -4,13 +4,14 @@ from functools import partial
 
 from diacritic.measure.gates import SHARP
 from diacritic.measure.resolution import GRIDS
-from diacritic.studies.cell import Study
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Results, gathered
+from diacritic.studies.results import Results
 from reproduction.catalogue import plain_trajectories
 from reproduction.catalogue._declare import range_of
 from reproduction.catalogue.requirements import recording
+from reproduction.derive import declared, gathered
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import Count, Value, value
 
@@ -29,7 +30,7 @@ def least_score(known: Row) -> float | None:
 
 
 def _least(results: Results) -> list[float]:
-    return [score for known in results.declared() if (score := least_score(known)) is not None]
+    return [score for known in declared(results) if (score := least_score(known)) is not None]
 
 
 def _above(threshold: float, results: Results) -> Value | None:
@@ -78,7 +79,7 @@ def _refined(k: int, results: Results) -> Value | None:
     return value(sum(found) / len(found)) if found else None
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     "gate-and-estimator",
     "Gate, estimator, probes",
     "Thresholds from 0.8 to 0.95 over every run in our ledgers, the leak probe phase by phase, and the binner. Our "

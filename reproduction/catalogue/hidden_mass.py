@@ -5,11 +5,13 @@ from math import log2
 
 from diacritic.measure.content import Question
 from diacritic.measure.statistics import line
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import Results, mean_rate, most_information, rate_range, success_range, tally
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.derive import mean_rate, most_information, rate_range, success_range, tally
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count, Value, value
 
@@ -65,7 +67,7 @@ def slope(results: Results) -> Value | None:
     return value(line(x, y).slope.value)
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Hidden mass",
     "A mass is shown that no action depends on: a policy need not carry it, and identification must.",

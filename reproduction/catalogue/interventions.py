@@ -6,13 +6,15 @@ from statistics import NormalDist
 from numpy.typing import ArrayLike
 
 from diacritic.measure.statistics import fisher
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import Results, gathered, success_range, sufficient
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from reproduction.catalogue import full_reveal, statistics
 from reproduction.catalogue._declare import SETTINGS, counted, found, franka, range_of, reported
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.catalogue.statistics import Observed, both_classes, distance_alone, p_value, regression
+from reproduction.derive import gathered, success_range, sufficient
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Value, value
 
@@ -108,7 +110,7 @@ def _coefficients() -> Iterator[Figure]:
         )
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Interventions on learning",
     "What else one may try at long gaps, and the policy that re-reads its whole history.",

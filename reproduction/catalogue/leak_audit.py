@@ -4,13 +4,15 @@ from functools import partial
 
 from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name, symmetric_error
 from diacritic.measure.gates import THRESHOLD
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Results, tally
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of
 from reproduction.catalogue.plain_trajectories import EPISODES
+from reproduction.derive import tally
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count, Value, value
 
@@ -48,7 +50,7 @@ def _flagged(cells: tuple[Cell, ...], flag: Name, results: Results) -> Value | N
     return tally(cells, partial(_raises, flag))(results)
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Audit of injected leaks",
     "Two cues at gap 6, N = 1152: in the second gap the observed height of the object tells the slot, by 0 to 8 mm.",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import rate_range, tally
+from diacritic.studies.cell import Cell
 from reproduction.catalogue._declare import GAPS, PRESETS, SETTINGS, count_of, counted, found, franka, range_of
 from reproduction.catalogue.pixels import held_out
+from reproduction.derive import rate_range, tally
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block
 
 NAME = "learning-targets"
@@ -45,7 +46,7 @@ def _of(learner: str) -> list[Cell]:
     return [cell for cell in CELLS if cell.learner == learner]
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Learning targets",
     "What is asked of the code while it learns, over five settings. The paper's count beside `plain` is that of its "

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import Derived, Results, gathered, rate_range, success_range
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from reproduction.catalogue._declare import franka, mean_of, range_of, reported
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.catalogue.toys import kl_bound
+from reproduction.derive import Derived, gathered, rate_range, success_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Range, Value, value
 
@@ -43,7 +45,7 @@ def _each(cells: tuple[Cell, ...], passes: bool) -> Derived:
     return derive
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Lower boundary",
     "Two cues at gap 6 over β, and the controls: scaffold, continuous bottleneck, bypass.",

@@ -1,10 +1,11 @@
 """Open-loop targets: the whole future from the code alone, which asks for more than the policy needs."""
 
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import most_information, rate_range, success_range
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import franka, range_of, reported
+from reproduction.derive import most_information, rate_range, success_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import value
 
@@ -39,7 +40,7 @@ _CUES = franka(
     reported(_BLOCK, figure(_BLOCK, "aprime"), {"gap2": "after_use_bits"}),
 )
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Open-loop targets",
     "Decoding all future actions, or all future observations too, from the code and the present alone. In the toy our "

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from diacritic.demos.binner import Binner
 from diacritic.demos.pixel_probe import pixel_table
 from diacritic.files.demos import Demos
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording
-from diacritic.studies.results import Derived, Results, gathered, mean_rate, success_range
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from reproduction.catalogue._declare import GAPS, count_of, counted, found, franka, range_of
+from reproduction.derive import Derived, gathered, mean_rate, success_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import Block, figure, row
 from reproduction.verdicts import Count, Range, Value, value
 
@@ -100,7 +102,7 @@ def _probed(variable: str) -> Callable[[], Value]:
     return lambda: accuracies(recording(_far("plain")[0]), variable)
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Pixels",
     "Two cues through a 64 × 64 camera picture, beside gripper, display and phase.",

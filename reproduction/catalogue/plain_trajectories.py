@@ -1,8 +1,9 @@
 """Rates of plain runs over the episode, seed by seed: two cues at gap 6, N = 1152, with and without a price."""
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import PRESETS, found, franka
+from reproduction.paper import PaperStudy
 
 NAME = "plain-trajectories"
 PLACE, EPISODES = task("two-cues", gap=6), 1152
@@ -14,7 +15,7 @@ def cell(study: str, beta: float, preset: str = "carousel") -> Cell:
     return franka(study, PLACE, "plain", paper, beta=beta, demonstrations=EPISODES, preset=preset)
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Plain trajectories",
     "Learned rate at every step beside the requirement, one line a seed, coloured by the gate.",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import rate_range, tally
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.derive import rate_range, tally
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count
 
@@ -43,7 +44,7 @@ def _swept(codes: int) -> list[Cell]:
     ]
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Readouts and codebook sizes",
     "A display shows one of M modes; two or three of its bits matter. Three bits need eight codes at least.",

@@ -1,9 +1,9 @@
 """What related targets ask a code to carry, each in its fixed-demonstrator form, from the runs of the other studies."""
 
-from diacritic.studies.cell import Study
-from diacritic.studies.results import most_information, rate_range
 from reproduction.catalogue import hidden_mass, learning_targets, open_loop, signpost_corridor
+from reproduction.derive import most_information, rate_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import row
 from reproduction.verdicts import Range, value
 
@@ -13,7 +13,7 @@ _DRIFTING = [c for c in _INVERSE if "W" in dict(c.task.parameters)]
 _CUES = [c for c in learning_targets.CELLS if c.learner == "task-informed" and c.task.name == "two-cues"]
 _TOY = {cell.learner: [cell] for cell in open_loop.TOYS}
 
-STUDY = Study(
+STUDY = PaperStudy(
     "related-targets",
     "Related targets",
     "Observation prediction, inverse models, open-loop futures and identification beside the requirement.",

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Derived, Results, gathered, tally
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import full_reveal, hidden_mass, learning_targets
+from reproduction.derive import Derived, declared, gathered, tally
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Count, Range, Value, value
 
@@ -33,7 +35,7 @@ def _solver(results: Results) -> Value | None:
 
 def _everything(results: Results) -> Value | None:
     """Over every run that was judged twice."""
-    rows = [known for known in results.declared() if known.get("fresh_sufficient") is not None]
+    rows = [known for known in declared(results) if known.get("fresh_sufficient") is not None]
     return value(sum(map(_same, rows)) / len(rows)) if rows else None
 
 
@@ -53,7 +55,7 @@ _EVENT = figure(_VERDICTS, "frozen_event_agnostic")
 _RECORDINGS = len(figure("replication.main", "fresh_episodes"))
 _LARGE = row("replication.large_M", task="P-I", learner="task-informed", M=512, N=448)
 
-STUDY = Study(
+STUDY = PaperStudy(
     "replication",
     "Independent recordings",
     "Nothing is trained here: runs of the other studies are judged once more, on episodes recorded with another seed.",

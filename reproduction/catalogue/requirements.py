@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from diacritic.studies.cell import Study
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue._declare import range_of
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Count, Profile, Range, Value, value
 
@@ -49,7 +49,7 @@ def _needs(name: str, block: str, bits: list[float], datasets: tuple[str, ...], 
 _TWO = ("two-cues-gap6", "two-cues-gap10", "two-cues-gap20")
 _MASS = ("hidden-mass-4", "hidden-mass-32", "hidden-mass-512")
 
-STUDY = Study(
+STUDY = PaperStudy(
     "requirements",
     "Requirements of the robot tasks",
     "What the certifier says of the recorded tasks, phase by phase, before anything is trained on them.",

@@ -3,9 +3,10 @@
 from diacritic.measure.flags import CORRECT
 from diacritic.measure.gates import SUCCESS, THRESHOLD
 from diacritic.memory.shape import Architecture
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from reproduction.catalogue._declare import SETTINGS, franka
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Value, value
 
@@ -60,7 +61,7 @@ def _defaults() -> Value:
     return value((Cell.seeds, Rollout.episodes))
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     "settings",
     "Settings",
     "What the paper fixes once for all its runs, beside what our code uses.",

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import rate_range, success_range
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import GAPS, found, franka, range_of, reported
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
+from reproduction.derive import rate_range, success_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 
 NAME, _STRICT = "side-information", "sideinfo.strict_without_forecast"
@@ -42,7 +43,7 @@ def _informed() -> Iterator[Cell]:
 
 _ON_MASS = [cell for cell in _matched() if cell.task.name == "hidden-mass"]
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Matched side information",
     "Transition and prior read the symbol instead of the raw observation; strict readouts act through it as well.",

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from certify import certify
-from diacritic.studies.cell import Cell, Paper, Study
-from diacritic.studies.results import most_information, rate_range
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task, windows
 from reproduction.catalogue._declare import PRESETS, RECORDED, counted, found, range_of, reported
+from reproduction.derive import most_information, rate_range
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import Profile, Value, value
 
@@ -97,7 +98,7 @@ _PLAIN = [cell for cell in CELLS if cell.learner == "plain" and cell.preset == "
 _DRIFTING = [cell for cell in _PLAIN if "W" in dict(cell.task.parameters)]
 _STILL = [cell for cell in _PLAIN if set(dict(cell.task.parameters).items()) >= {("hall1", 3), ("hall2", 6)}]
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Signpost corridor",
     "M goals spelled by signs, two halls, W drifts that never matter.",

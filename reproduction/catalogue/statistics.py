@@ -8,13 +8,15 @@ from numpy.typing import ArrayLike
 from certify.errors import UserError
 from diacritic.measure.gates import THRESHOLD
 from diacritic.measure.statistics import Coefficient, contrasts, indicators, logistic, wilson
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Derived, Results, gathered, tally
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import cue_corridor, plain_trajectories, signpost_corridor
 from reproduction.catalogue._declare import franka, range_of
+from reproduction.derive import Derived, gathered, tally
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import LEVEL, NO_ESTIMATE, Count, Profile, Range, Value, value
 
@@ -300,7 +302,7 @@ def _corridors() -> Iterator[Figure]:
     )
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Distances and intervals",
     "How the odds of keeping a class fall with the steps between its reveal and its use, under the full gradient.",

@@ -3,11 +3,13 @@
 from statistics import mean
 
 from diacritic.measure.content import Question
-from diacritic.studies.cell import Cell, Study
-from diacritic.studies.results import Derived, Results, most_information
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import GAPS, franka, range_of, reported
+from reproduction.derive import Derived, most_information
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Range, Value, value
 
@@ -48,7 +50,7 @@ def _state(name: str, learner: str, cell: Cell) -> Figure:
     )
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Surplus",
     "Two cues at gap 20: the surplus of the code in the second gap, with and without annealing and jitter.",

@@ -6,10 +6,10 @@ from functools import partial
 from certify import certify
 from certify.core.frontier import Source, closed_form, deterministic_frontier, rate
 from certify.zoo import build
-from diacritic.studies.cell import Study
 from diacritic.studies.tasks import model_of, task, windows
 from reproduction.catalogue._declare import range_of
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 
@@ -68,7 +68,7 @@ def _middle(*names: str) -> Value:
     return Profile(tuple(getattr(step, name) for name in names))
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     "t0",
     "The solver before learning",
     "Profiles that a pencil gives, strict brackets, a refusal, a violated (A2), the rate–distortion of four classes.",

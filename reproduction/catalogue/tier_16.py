@@ -1,10 +1,10 @@
 """The four-bit join: two cues with four classes each."""
 
-from diacritic.studies.cell import Study
-from diacritic.studies.results import rate_range
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import found, franka, range_of
+from reproduction.derive import rate_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 
 NAME, _BLOCK = "tier-16", "table.distill_tier16"
 _PLACE = task("two-cues", classes=4, gap=6)
@@ -13,7 +13,7 @@ _INFORMED = tuple(
     for codes in (16, 64)
 )
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "The four-bit join",
     "Two cues with four classes each: four bits until the grasp, two after it.",

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
-from diacritic.studies.results import Derived, Results, gathered, most_information, tally
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import PRESETS, RECORDED, counted, found, mean_of, range_of, reported
+from reproduction.derive import Derived, gathered, most_information, tally
 from reproduction.figure import Figure
+from reproduction.paper import Paper, PaperStudy
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Profile, Range, Value, value
 
@@ -80,7 +82,7 @@ def _event_agnostic() -> Iterator[Cell]:
     """Beside plain imitation on all toys but the gap toy of the discovery aids, which has such cells already."""
     for cell in (*_enumeration("carousel"), *_stochastic("carousel"), *_pressure("carousel")):
         if cell.learner == "plain":
-            yield replace(cell, learner=RECORDED, paper=None)
+            yield replace(cell, learner=RECORDED, reference=None)
 
 
 def _controls() -> Iterator[Cell]:
@@ -163,7 +165,7 @@ def _stochastic_runs(passes: Callable[[Row], bool]) -> Derived:
     return derive
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Finite toys",
     "Enumeration, rate pressure, ablations, a violated (A2), discovery aids and a stochastic expert. Our first gap "

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.recordings import DEMONSTRATIONS
-from diacritic.studies.results import Derived, Results, rate_range
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import ERROR_TOLERANCE, franka, imitation_error, mean_of, range_of, reported
 from reproduction.catalogue.requirements import recording
+from reproduction.derive import Derived, rate_range
 from reproduction.figure import Figure
+from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import SUCCESS_TOLERANCE, Count, Range, Value, value
 
@@ -82,7 +84,7 @@ def _expert(results: Results) -> Value | None:
     return None if known is None else Count(*known["expert_success"])
 
 
-STUDY = Study(
+STUDY = PaperStudy(
     NAME,
     "Weighing",
     "Four masses, nothing displayed: two bits are felt in a first lift and needed after a gap. The success of a policy "

@@ -5,7 +5,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from certify.__main__ import main as certify
@@ -17,7 +17,6 @@ def commands() -> dict[str, Any]:
     """Every command by name; certify, which parses for itself, apart."""
     from diacritic.commands.audit import Audit
     from diacritic.commands.export import Export, Play
-    from diacritic.commands.figure import Figure
     from diacritic.commands.ledger import Ledger
     from diacritic.commands.measure import Measure
     from diacritic.commands.probe import Probe
@@ -25,7 +24,7 @@ def commands() -> dict[str, Any]:
     from diacritic.commands.report import Report
     from diacritic.commands.rollout import Rollout
     from diacritic.commands.select_k import SelectK
-    from diacritic.commands.study import Study
+    from diacritic.commands.study import StudyCommand
     from diacritic.commands.train import Train
     from diacritic.commands.video import Video
     from diacritic.demo import Demo
@@ -42,21 +41,37 @@ def commands() -> dict[str, Any]:
         "export": Export,
         "play": Play,
         "report": Report,
-        "study": Study,
+        "study": StudyCommand,
         "ledger": Ledger,
         "select-k": SelectK,
-        "figure": Figure,
     }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Bad input, a missing package or a full disk end with one line on standard error and status 2."""
+    """`diacritic …`."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["certify"]:
         return certify(given[1:])
+    note = "`diacritic certify --help` describes one more command: the exact memory that a model needs."
+    return dispatch(commands, "diacritic", note, given)
+
+
+def dispatch(
+    commands: Callable[[], Mapping[str, Any]], program: str, description: str, arguments: Sequence[str]
+) -> int:
+    """Run one of a program's commands.
+
+    Bad input, a missing package or a full disk end with one line on standard error and status 2.
+    """
     try:
         with remedies():
-            status = _parsed(given).run()
+            import tyro
+
+            known = dict(commands())
+            command = tyro.extras.subcommand_cli_from_dict(
+                known, prog=program, description=description, args=list(arguments)
+            )
+            status = command.run()
         sys.stdout.flush()  # here, where a reader that has left is noticed
         return status
     except UserError as problem:
@@ -72,13 +87,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
         return 130
-
-
-def _parsed(arguments: Sequence[str]) -> Any:
-    import tyro
-
-    note = "`diacritic certify --help` describes one more command: the exact memory that a model needs."
-    return tyro.extras.subcommand_cli_from_dict(commands(), prog="diacritic", description=note, args=arguments)
 
 
 if __name__ == "__main__":

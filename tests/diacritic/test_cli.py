@@ -14,7 +14,7 @@ from diacritic.commands.report import Report
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_leaves_early_ends_it_quietly(unbuffered: str):
     reading, writing = os.pipe()
-    os.close(reading)  # as `diacritic train --learner help gap | head -0` does
+    os.close(reading)  # as `diacritic train gap --learner help | head -0` does
     try:
         done = subprocess.run(
             [sys.executable, "-m", "diacritic.cli", "train", "gap", "--learner", "help"],

@@ -33,6 +33,6 @@ def test_the_demo_goes_from_the_question_to_the_page(
     assert page.count("event-agnostic, seed 7, ") == 1  # the codes of the last shipped policy
     assert "probes of two-cues-leaked" in page
     assert "<video" not in page
-    assert '<section id="paper"' in page  # from the ledger of this clone
+    assert '<section id="studies"' in page  # from the ledger of this clone
     assert "Left out" not in page
     assert (folder / "staircase.png").stat().st_size > 1000

@@ -5,13 +5,14 @@ from xml.etree import ElementTree
 
 from study_rows import run_of
 
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.chart import OURS, PAPER, chart
 from reproduction.compare import compare
+from reproduction.paper import Paper, PaperStudy
 
 CELL = Cell("s", task("gap"), "plain", "carousel", "full", 0.03, 6000, Paper("ksweep", (4, 8)), seeds=1)
-STUDY = Study("s", "S", "", (), (), (CELL, replace(CELL, beta=0.5), replace(CELL, beta=0.7, paper=None)))
+STUDY = PaperStudy("s", "S", "", (CELL, replace(CELL, beta=0.5), replace(CELL, beta=0.7, reference=None)))
 
 
 def test_only_what_ran_is_drawn_in_two_colours():

@@ -6,9 +6,10 @@ import pytest
 from study_rows import run_of
 
 from certify.errors import UserError
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.compare import better_of, cell_verdict, compare
+from reproduction.paper import Paper, PaperStudy
 
 CELL = Cell("s", task("gap"), "plain", "carousel", "full", 0.03, 6000, Paper("toys.ablation", (0, 8)), seeds=8)
 
@@ -19,7 +20,7 @@ def rows(cell: Cell, passed: int, seeds: int = 8, success: float | None = 0.9, r
 
 
 def test_a_cell_is_judged_by_its_count_once_every_seed_has_run():
-    study = Study("s", "S", "", (), (), (CELL,))
+    study = PaperStudy("s", "S", "", (CELL,))
     whole = compare(study, rows(CELL, 8))
     assert whole.cells[0].verdict == "better"
     assert whole.cells[0].ours == (8, 8)
@@ -49,12 +50,12 @@ def test_a_cell_is_judged_by_its_count_once_every_seed_has_run():
     ],
 )
 def test_what_the_paper_gives_decides_how_a_cell_is_judged(paper, given, verdict):
-    cell = replace(CELL, paper=paper)
+    cell = replace(CELL, reference=paper)
     assert cell_verdict(cell, rows(cell, **{"passed": 0, **given})) == verdict
 
 
 def test_more_passing_seeds_of_a_control_are_not_better():
-    control = replace(CELL, learner="inverse-only", paper=Paper("ksweep", (0, 8)))
+    control = replace(CELL, learner="inverse-only", reference=Paper("ksweep", (0, 8)))
     assert cell_verdict(control, rows(control, 8)) == "differs"
     assert better_of("sysid-light") is None
     assert better_of("task-informed") == "higher"

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from certify.errors import UserError
 from diacritic.studies.results import Results
-from reproduction import figure as module
+from reproduction.__main__ import main
 from reproduction.figure import Figure, measure
 from reproduction.verdicts import Count, Profile, Range, Value, value
 
@@ -37,10 +36,8 @@ def test_a_derived_value_reads_the_ledgers():
     assert asked.verdict(asked.ours(Results({"x": []}), "s")) == "differs"
 
 
-def test_the_command_measures_and_refuses_unknown_names(tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["figure", "leak-audit", "--out", str(tmp_path)])
-    module.main()
+def test_the_command_measures_and_refuses_unknown_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["figures-measure", "leak-audit", "--results", str(tmp_path)]) == 0
     assert "leak-audit.jsonl" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", ["figure", "nothing", "--out", str(tmp_path)])
-    with pytest.raises(UserError, match="'nothing' has no figures"):
-        module.main()
+    assert main(["figures-measure", "nothing", "--results", str(tmp_path)]) == 2
+    assert "no study is called 'nothing'" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from reproduction.figure_series import Rows, about, means, parameters, rate, sha
 
 def row(modes: int, seed: int, sufficient: bool, bits: float, **more: object) -> dict:
     rate = {"rate": {"grasp": bits}, "information": {"grasp": {"I(C;mass|slot)": bits / 2}}}
-    return ledger_row(f"hidden-mass modes={modes}", seed, sufficient, None, **{**rate, **more})
+    return ledger_row(f"hidden-mass modes={modes}", seed, sufficient, **{**rate, **more})
 
 
 ROWS = [
@@ -46,7 +46,7 @@ def test_rows_are_found_by_task_learner_and_fields():
     assert rows.where("hidden-mass", "plain", modes=8) == rows.where("hidden") == []
     assert rows.wanted("hidden-mass", "plain", modes=8) == []
     with pytest.raises(
-        UserError, match="figure x: no ledger holds runs on hidden-mass with plain, modes=8; run the study"
+        UserError, match="figure x: no ledger holds runs on hidden-mass with plain, modes=8; `python -m"
     ):
         rows.not_run()
     assert len(rows.wanted("hidden-mass", "plain")) == 4

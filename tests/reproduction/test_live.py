@@ -11,9 +11,10 @@ from diacritic.rollout.machine import from_certified, packed
 from diacritic.studies.judge import judge_machine
 from diacritic.studies.ledger import Row, merge_ledger, named, read_ledger
 from diacritic.studies.tasks import task
+from reproduction.__main__ import main
 from reproduction.beyond_paper.barrier_page import between
 from reproduction.catalogue import CELLS
-from reproduction.live import MARK, lines, main, played
+from reproduction.live import MARK, lines, played
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = [row for path in sorted((ROOT / "results" / "live").glob("*.jsonl")) for row in read_ledger(path)]
@@ -47,33 +48,26 @@ def test_the_table_has_a_line_a_cell() -> None:
     assert line.endswith("| 1/2 | 0.750 | 0.500 | bsuite 1 |")
 
 
-def test_a_folder_is_played_and_a_page_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_played_and_a_page_filled(tmp_path: Path) -> None:
     merge_ledger(tmp_path / "some.jsonl", [solved(), {k: v for k, v in solved(1).items() if k != "machine"}])
     page = tmp_path / "page.md"
     page.write_text(f"before\n<!-- {MARK} -->\n<!-- end of {MARK} -->\n")
-    monkeypatch.setattr("sys.argv", ["live", str(tmp_path), "--episodes", "8", "--page", str(page)])
-    assert main() == 0
+    assert main(["live", str(tmp_path), "--episodes", "8", "--page", str(page)]) == 0
     assert ["live" in row for row in read_ledger(tmp_path / "some.jsonl")] == [True, False]
     assert "| 1/1 | 1.000 | 1.000 | bsuite" in page.read_text()
 
 
-def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     merge_ledger(tmp_path / "some.jsonl", [solved(machine="?")])
-    monkeypatch.setattr("sys.argv", ["live", str(tmp_path)])
-    assert main() == 2
+    assert main(["live", str(tmp_path)]) == 2
     assert capsys.readouterr().err == "diacritic: machine: is no line of base64 text; train the run again\n"
     for arguments, told in (
-        (["--episodes", "0"], "--episodes: 0 is no number of episodes"),
-        (["--page", str(tmp_path / "none.md")], "none.md is not there"),
+        ([str(tmp_path), "--episodes", "0"], "--episodes: must be at least 1"),
+        ([str(tmp_path), "--page", str(tmp_path / "none.md")], "none.md: does not exist"),
+        ([str(tmp_path / "none")], "none: is not a folder"),
     ):
-        monkeypatch.setattr("sys.argv", ["live", str(tmp_path), *arguments])
-        with pytest.raises(SystemExit, match="2"):
-            main()
+        assert main(["live", *arguments]) == 2
         assert told in capsys.readouterr().err
-    monkeypatch.setattr("sys.argv", ["live", str(tmp_path / "none")])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert "none is no folder; train into it" in capsys.readouterr().err
 
 
 def test_the_page_is_that_of_the_committed_rows() -> None:

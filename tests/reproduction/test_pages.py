@@ -2,16 +2,17 @@
 
 from study_rows import run_of
 
-from diacritic.studies.cell import Cell, Paper, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.compare import Comparison, FigureLine, compare
 from reproduction.figure import Figure
 from reproduction.pages import page
+from reproduction.paper import Paper, PaperStudy
 from reproduction.verdicts import NO_ESTIMATE, value
 
 PAPER = Paper("ksweep", (4, 8), 0.5, (("gap1", 2.5),))
 CELL = Cell("s", task("gap"), "plain", "carousel", "full", 0.03, 6000, PAPER, seeds=2)
-STUDY = Study("s", "The title", "The introduction.", (), ("ksweep",), (CELL,))
+STUDY = PaperStudy("s", "The title", "The introduction.", (CELL,), blocks=("ksweep",))
 
 
 def rows(number: int):

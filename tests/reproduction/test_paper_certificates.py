@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from certify.errors import UserError
-from reproduction.paper_certificates import print_paper
+from reproduction.paper_certificates import print_certificates
 
 CHAIN = '''
 import numpy as np
@@ -77,7 +77,7 @@ def stand_in(folder: Path, leak: bool = False) -> Path:
 
 
 def test_the_paper_with_bsuite_and_the_zoo(capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_paper(None) == 0
+    assert print_certificates(None) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 13 + 2 + 1
     assert [line.split()[-1] for line in lines[1:-1]] == ["yes"] * 15
@@ -88,18 +88,18 @@ def test_the_paper_with_bsuite_and_the_zoo(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_paper_with_a_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_paper(str(stand_in(tmp_path))) == 0
+    assert print_certificates(stand_in(tmp_path)) == 0
     out = capsys.readouterr().out
     assert out.count("MIKASA-Base") == 13
     assert out.splitlines()[-1].startswith("15 of 15 match")
 
 
 def test_a_row_that_does_not_match_fails_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_paper(str(stand_in(tmp_path, leak=True))) == 1
+    assert print_certificates(stand_in(tmp_path, leak=True)) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in lines if "T-maze" in line] == ["NO"] * 4
 
 
 def test_a_folder_without_the_suite_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no MIKASA-Base checkout"):
-        print_paper(str(tmp_path))
+    with pytest.raises(UserError, match="give a checkout of MIKASA-Base"):
+        print_certificates(tmp_path)

@@ -19,7 +19,7 @@ def rows_of(task: str, learner: str, windows: dict[str, float], **more: object) 
     rates = {name: bits + 0.5 for name, bits in windows.items()}
     told = {name: {"I(C;mass)": 0.1, "drift": 0.2} for name in windows}
     known = {"learner": learner, "rate": rates, "requirement": windows, "information": told}
-    return [ledger_row(task, seed, seed < 2, None, **{**known, **more}) for seed in SEEDS]
+    return [ledger_row(task, seed, seed < 2, **{**known, **more}) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from certify.errors import UserError
 from diacritic.demos import command
 from diacritic.tasks.franka.tasks import TASKS, make_task
 from reproduction import recordings_survey, recordings_tables
-from reproduction.recordings_survey import DATASETS, Dataset, Survey, read
+from reproduction.recordings_survey import DATASETS, Dataset, read, survey
 
 ROOT = Path(__file__).parents[2]
 SHORT = {"gap": 1, "first_gap": 1}
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "page.md").write_text(f"# Page\n\n{MARKS}\n\nend\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recordings_survey, "DATASETS", small())
-        assert Survey(found, found / "recordings", found / "page.md").run() == 0
+        survey(found, found / "recordings", found / "page.md")
     return found
 
 
@@ -66,7 +66,7 @@ def test_what_is_recorded_is_not_recorded_again(folder: Path, monkeypatch: pytes
     before = (folder / "acceptance.jsonl").read_text()
     monkeypatch.setattr(recordings_survey, "DATASETS", small())
     monkeypatch.setattr(command, "run", lambda *_: pytest.fail("recorded again"))
-    assert Survey(folder, folder / "recordings", only=("leak4",)).run() == 0
+    survey(folder, folder / "recordings", only=("leak4",))
     assert (folder / "acceptance.jsonl").read_text() == before
 
 

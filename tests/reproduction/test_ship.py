@@ -14,6 +14,7 @@ from diacritic.rollout.run_loading import groups
 from diacritic.shipped import cohort, provenance
 from diacritic.training.worker import train_folder
 from reproduction import ship as shipping
+from reproduction.__main__ import main
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +71,8 @@ def test_results_without_the_cell_are_refused(home: Path, tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_command_says_what_is_wrong_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setattr("sys.argv", ["shipped", str(tmp_path)])
-    assert shipping.main() == 2
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["ship", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "exchange.json" in said
     assert said.count("\n") == 1

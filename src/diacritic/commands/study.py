@@ -1,4 +1,4 @@
-"""`diacritic study`: the tables and figures of the paper, trained, measured, played and set beside the paper."""
+"""`diacritic study`: the cells of a Python file, trained, measured, played and entered into ledgers."""
 
 import sys
 from dataclasses import dataclass, field
@@ -13,7 +13,9 @@ from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
-    from diacritic.studies.cell import Cell
+    from collections.abc import Mapping, Sequence
+
+    from diacritic.studies.cell import Cell, Study
     from diacritic.studies.engine import Setting
 
 Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")]
@@ -31,17 +33,37 @@ class Selection:
     quick: bool = False
     """A tiny version of each cell, to see that everything runs; results go to out/quick."""
 
-    def cells(self, names: tuple[str, ...]) -> "list[Cell]":
-        """The chosen cells of the studies of these names."""
-        from diacritic.studies.choose import cells_of, studies_named
+    def cells(self, studies: "Sequence[Study]") -> "list[Cell]":
+        """The chosen cells of these studies."""
+        from diacritic.studies.choose import cells_of
 
-        if not names:
-            raise UserError("study", "give the name of at least one study; `diacritic study list` has them")
-        return cells_of(studies_named(names), self.only, self.seeds, self.quick)
+        return cells_of(studies, self.only, self.seeds, self.quick)
 
 
 @dataclass(frozen=True)
-class Place:
+class Catalogue:
+    """Which studies."""
+
+    names: Names = ()
+    """Studies of the file; by default all."""
+    studies: Path | None = None
+    """Python file that declares cells, as STUDY or STUDIES."""
+
+    def declared(self) -> "Mapping[str, Study]":
+        """Every study that can be named."""
+        from diacritic.studies.choose import load_studies
+
+        return load_studies(self.studies)
+
+    def chosen(self) -> "list[Study]":
+        """Those that were named."""
+        from diacritic.studies.choose import studies_named
+
+        return studies_named(self.names, self.declared())
+
+
+@dataclass(frozen=True)
+class StudyPaths:
     """Where things are."""
 
     results: Path | None = None
@@ -69,61 +91,51 @@ class Place:
 
 
 @dataclass(frozen=True)
-class List:
+class List(Catalogue):
     """Every study with its cells, and how far its runs have come."""
 
     results: Path = Path("results")
     """Ledgers."""
 
     def run(self) -> int:
-        from diacritic.studies.choose import studies_named
         from diacritic.studies.results import Results
 
-        found = Results.read(self.results)
+        ledgers = Results.read(self.results)
         table = Table(box=None)
-        for head in ("study", "title", "order", "cells", "runs", "done"):
+        for head in ("study", "title", "cells", "runs", "done"):
             table.add_column(head, justify="left" if head in ("study", "title") else "right")
-        for study in sorted(studies_named(()), key=lambda study: study.order):
+        for study in self.chosen():
             runs = sum(cell.seeds for cell in study.cells)
-            done = sum(len(found.runs(cell)) for cell in study.cells)
-            counts = (str(study.order), str(len(study.cells)), str(runs), f"{done / runs:.0%}" if runs else "—")
-            table.add_row(study.name, study.title, *counts)
+            done = sum(len(ledgers.runs(cell)) for cell in study.cells)
+            share = f"{done / runs:.0%}" if runs else "—"
+            table.add_row(study.name, study.title, str(len(study.cells)), str(runs), share)
         _console().print(table)
         return 0
 
 
 @dataclass(frozen=True)
-class Show:
-    """One study: its cells, and what the paper reports of them."""
+class Show(Catalogue):
+    """Studies with their cells."""
 
-    names: Names
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
 
     def run(self) -> int:
-        from diacritic.studies.choose import studies_named
-        from reproduction.catalogue import FIGURES
-
-        studies = studies_named(self.names)
+        studies = self.chosen()
         for study in studies:
-            print(f"{study.name}: {study.title}\n{study.introduction}")
+            print(f"{study.name}: {study.title}")
+            if study.introduction:
+                print(study.introduction)
         if any(study.cells for study in studies):
-            _show_cells(self.selection.cells(self.names))
-        figures = [figure for study in studies for figure in FIGURES[study.name]]
-        for figure in figures:
-            said = "measured" if figure.measured else "derived from runs"
-            print(f"  {figure.name}: {said}")
-        print(f"{len(figures)} figures")
+            _show_cells(self.selection.cells(studies))
         return 0
 
 
 @dataclass(frozen=True)
-class Run:
-    """Train, measure and play the cells of studies, then measure their figures; runs that are in the ledger already are
-    left alone."""
+class Run(Catalogue):
+    """Train, measure and play the cells of studies; runs that are in the ledger already are left alone."""
 
-    names: Names
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
-    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+    paths: Annotated[StudyPaths, tyro.conf.arg(name="")] = field(default_factory=StudyPaths)
     device: str = "auto"
     """cpu, cuda, or auto."""
     together: int = 1
@@ -139,21 +151,16 @@ class Run:
 
     def run(self) -> int:
         with remedies():
-            from diacritic.studies.choose import studies_named
             from diacritic.studies.engine import jobs_of, run_here
             from diacritic.studies.lock import disk_faults, locked
-            from reproduction.catalogue import FIGURES
-            from reproduction.figure import measure
 
             if self.engine not in ("local", "ray"):
-                raise UserError("--engine", f"no engine is called {self.engine!r}; known: local, ray")
-            studies = studies_named(self.names)
-            trains = any(study.cells for study in studies) or not self.names
-            cells = self.selection.cells(self.names) if trains else []
+                raise UserError("--engine", f"no engine is called {self.engine!r}; there are local and ray")
+            cells = self.selection.cells(self.chosen())
             if self.dry_run:
                 _show_cells(cells)
                 return 0
-            setting = self.place.setting(self.work, _device(self.device), self.selection.quick)
+            setting = self.paths.setting(self.work, _device(self.device), self.selection.quick)
             with disk_faults(), locked(setting.work), locked(setting.results):
                 jobs = jobs_of(cells, setting)
                 print(f"{len(cells)} cells, {len(jobs)} cohorts to run", flush=True)
@@ -163,27 +170,22 @@ class Run:
                     from diacritic.studies.cluster import run_on_ray
 
                     run_on_ray(jobs, setting, self.address, _say)
-                if not self.selection.quick and not self.selection.only:
-                    for study in studies:
-                        measure(study.name, FIGURES[study.name], setting.results)
         return 0
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Catalogue):
     """How many runs of each cell are in the ledgers, and how many are missing."""
 
-    names: Names = ()
     results: Path = Path("results")
     """Ledgers."""
 
     def run(self) -> int:
-        from diacritic.studies.choose import studies_named
         from diacritic.studies.results import Results
 
-        found = Results.read(self.results)
-        for study in studies_named(self.names):
-            counts = {cell: len(found.runs(cell)) for cell in study.cells}
+        ledgers = Results.read(self.results)
+        for study in self.chosen():
+            counts = {cell: len(ledgers.runs(cell)) for cell in study.cells}
             whole = sum(count == cell.seeds for cell, count in counts.items())
             runs = f"{sum(counts.values())} of {sum(cell.seeds for cell in counts)} runs"
             print(f"{study.name}: {whole} of {len(counts)} cells complete, {runs}")
@@ -195,44 +197,14 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Compare:
-    """Our counts beside the paper's, cell by cell, with intervals and a verdict."""
-
-    names: Names = ()
-    results: Path = Path("results")
-    """Ledgers."""
-    pages: Path | None = None
-    """Also write the scoreboard, and a page and a picture of every study, into this folder: docs/results, say."""
-
-    def run(self) -> int:
-        with remedies():
-            from diacritic.studies.choose import studies_named
-            from diacritic.studies.results import Results
-            from reproduction.compare import compare
-            from reproduction.pages import page
-            from reproduction.scoreboard import comparisons, scoreboard, write_pages
-
-            found = Results.read(self.results)
-            if self.names:
-                for study in studies_named(self.names):
-                    print(page(compare(study, found)))
-            else:
-                print(scoreboard(comparisons(found), found))
-            if self.pages is not None:
-                print(f"{len(write_pages(self.results, self.pages))} files in {self.pages}")
-        return 0
-
-
-@dataclass(frozen=True)
-class Export:
+class Export(Catalogue):
     """Write what is missing of studies as one folder that `python -m diacritic.training FOLDER` trains on a machine
     with nothing but torch, numpy and safetensors."""
 
-    names: Names
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out") / "export"
     """The folder."""
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
-    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+    paths: Annotated[StudyPaths, tyro.conf.arg(name="")] = field(default_factory=StudyPaths)
 
     def run(self) -> int:
         with remedies():
@@ -240,12 +212,13 @@ class Export:
             from diacritic.studies.job_manifest import export, pack
             from diacritic.studies.lock import disk_faults, locked
 
-            setting = self.place.setting(self.out, quick=self.selection.quick)
-            wanted = [cell for cell in self.selection.cells(self.names) if cell.task.recorded]
+            setting = self.paths.setting(self.out, quick=self.selection.quick)
+            studies = self.chosen()
+            wanted = [cell for cell in self.selection.cells(studies) if cell.task.recorded]
             cells = missing_cells(wanted, setting.results)
             if not cells:
                 said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
-                raise UserError(" ".join(self.names), f"{said}; there is nothing to export")
+                raise UserError(" ".join(study.name for study in studies), f"{said}; there is nothing to export")
             with disk_faults(), locked(self.out):
                 orders, placed = pack(cells, setting.demos, setting.forecaster_steps)
                 export(orders, placed, self.out, setting.demos)
@@ -262,14 +235,14 @@ class Import:
 
     folder: Annotated[Path, tyro.conf.Positional]
     """The results, as files or as bundles."""
-    place: Annotated[Place, tyro.conf.arg(name="")] = field(default_factory=Place)
+    paths: Annotated[StudyPaths, tyro.conf.arg(name="")] = field(default_factory=StudyPaths)
 
     def run(self) -> int:
         with remedies():
             from diacritic.studies.collect import import_results
             from diacritic.studies.lock import disk_faults, locked
 
-            setting = self.place.setting(self.folder)
+            setting = self.paths.setting(self.folder)
             with disk_faults(), locked(setting.results):
                 number = import_results(
                     self.folder, setting.results, setting.runs, setting.demos, setting.episodes, setting.threads, _say
@@ -279,15 +252,14 @@ class Import:
 
 
 @dataclass(frozen=True)
-class Study:
-    """Tables and figures of the paper: list, show, run, status, compare, export, import."""
+class StudyCommand:
+    """Studies of your own, declared in a Python file: list, show, run, status, export, import."""
 
     action: Annotated[
         Annotated[List, tyro.conf.subcommand("list", prefix_name=False)]
         | Annotated[Show, tyro.conf.subcommand("show", prefix_name=False)]
         | Annotated[Run, tyro.conf.subcommand("run", prefix_name=False)]
         | Annotated[Status, tyro.conf.subcommand("status", prefix_name=False)]
-        | Annotated[Compare, tyro.conf.subcommand("compare", prefix_name=False)]
         | Annotated[Export, tyro.conf.subcommand("export", prefix_name=False)]
         | Annotated[Import, tyro.conf.subcommand("import", prefix_name=False)],
         tyro.conf.arg(name=""),
@@ -312,12 +284,14 @@ def _device(name: str) -> str:
 
 
 def _show_cells(cells: "list[Cell]") -> None:
+    heads = ["cell", "learner", "preset", "gate", "steps", "seeds"]
+    heads += ["reference"] if any(cell.reference for cell in cells) else []
     table = Table(box=None)
-    for head in ("cell", "learner", "preset", "gate", "steps", "seeds", "paper"):
-        table.add_column(head, justify="right" if head in ("steps", "seeds", "paper") else "left")
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("steps", "seeds", "reference") else "left")
     for cell in cells:
-        paper = "{}/{}".format(*cell.paper_count) if cell.paper_count else "—"
         seeds = f"{cell.first_seed}–{cell.first_seed + cell.seeds - 1}"
-        table.add_row(cell.name, cell.learner, cell.preset, cell.gate, str(cell.steps), seeds, paper)
+        words = [cell.name, cell.learner, cell.preset, cell.gate, str(cell.steps), seeds]
+        table.add_row(*words, *(["—" if cell.reference is None else str(cell.reference)] if len(heads) > 6 else []))
     _console().print(table)
     print(f"{len(cells)} cells, {sum(cell.seeds for cell in cells)} runs")

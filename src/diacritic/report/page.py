@@ -21,10 +21,10 @@ from certify.progress import working
 from diacritic.demos.requirement import recording
 from diacritic.files.atomic import write_text
 from diacritic.report import audit, closed_loop, cohort, requirement
+from diacritic.report import ledgers as ledger_section
 from diacritic.report.inputs import Inputs, LeftOut, collect
 from diacritic.report.titles import full_title, short_title
 from diacritic.tasks.named import named_model
-from reproduction import paper_section
 
 LIMIT = 6_000_000  # bytes of a page
 MOST_REQUIREMENTS = 12
@@ -32,18 +32,32 @@ TEMPLATES = Path(__file__).with_name("templates")
 Shown = dict[str, Any]
 
 
-def write_page(words: Sequence[str], path: Path, filmed: bool = True, title: str = "Diacritic report") -> Inputs:
+def write_page(
+    words: Sequence[str],
+    path: Path,
+    filmed: bool = True,
+    title: str = "Diacritic report",
+    ledgers: ledger_section.View = ledger_section.view,
+) -> Inputs:
     """Read the inputs, build the page and write it; what was left out is on the page and in the result."""
     inputs = collect(words)
-    text = build(inputs, filmed, title)
+    text = build(inputs, filmed, title, ledgers)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     return inputs
 
 
-def build(inputs: Inputs, filmed: bool = True, title: str = "Diacritic report") -> str:
-    """The page as text, below the limit: the film goes first if it must, then the film strips."""
-    sections = _sections(inputs, filmed)
+def build(
+    inputs: Inputs,
+    filmed: bool = True,
+    title: str = "Diacritic report",
+    ledgers: ledger_section.View = ledger_section.view,
+) -> str:
+    """The page as text, below the limit: the film goes first if it must, then the film strips.
+
+    `ledgers` says what is shown of ledgers; another view may put a reference beside them.
+    """
+    sections = _sections(inputs, filmed, ledgers)
     text = render(sections, inputs.left_out, title)
     for section, part in (("closed_loop", "film"), ("cohort", "strips"), ("audit", "verdicts")):
         if len(text.encode()) <= LIMIT:
@@ -56,7 +70,7 @@ def build(inputs: Inputs, filmed: bool = True, title: str = "Diacritic report") 
     return text
 
 
-def _sections(inputs: Inputs, filmed: bool) -> dict[str, Shown | None]:
+def _sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> dict[str, Shown | None]:
     models = _models(inputs)
     learned = {run.task: models[run.task] for run in inputs.runs if run.task in models}
     shown = []
@@ -68,7 +82,7 @@ def _sections(inputs: Inputs, filmed: bool) -> dict[str, Shown | None]:
         "cohort": cohort.view(inputs, learned),
         "closed_loop": closed_loop.view(inputs, filmed),
         "audit": audit.view(inputs),
-        "paper": paper_section.view(inputs.ledgers, inputs.figures),
+        "studies": ledgers(inputs.ledgers, inputs.figures),
         "titles": _titles(inputs),
     }
 
@@ -123,7 +137,7 @@ def render(sections: dict[str, Shown | None], left_out: Sequence[LeftOut], title
     body = environment.get_template("sections.html").render(sections, left_out=left_out, title=title)
     machines = [model["machine"] for model in (sections["requirement"] or {"models": []})["models"]]
     steps = [model["steps"] for model in (sections["requirement"] or {"models": []})["models"]]
-    cells = (sections["paper"] or {"cells": []})["cells"]
+    cells = (sections["studies"] or {"cells": []})["cells"]
     data = {"charts": charts, "machines": machines, "steps": steps, "cells": cells}
     return environment.get_template("page.html").render(
         title=title,

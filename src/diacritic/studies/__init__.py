@@ -1,1 +1,6 @@
-"""Studies: what is trained, how it is judged, and where the paper stands beside it."""
+"""Studies: cells that are trained, judged and entered into ledgers, here or on many machines."""
+
+from diacritic.studies.cell import Cell, Study
+from diacritic.studies.tasks import task
+
+__all__ = ["Cell", "Study", "task"]

@@ -1,11 +1,12 @@
-"""What a study declares: its cells, and what the paper reports of each."""
+"""What a study declares: its cells."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from diacritic.files.atomic import safe_name
 from diacritic.studies.tasks import Task
 from diacritic.training.preset import preset
 
@@ -14,22 +15,8 @@ GateName = Literal["t-maze", "external", "full", "task", "relaxed"]
 
 
 @dataclass(frozen=True)
-class Paper:
-    """What the paper reports of a cell."""
-
-    block: str
-    """Section of the reference, `table.learning_main` say."""
-    sufficient: tuple[int, int] | None = None
-    """Sufficient seeds of how many."""
-    success: float | None = None
-    """Closed-loop success."""
-    rate: tuple[tuple[str, float], ...] = ()
-    """Bits by our name of the window."""
-
-
-@dataclass(frozen=True)
 class Cell:
-    """One cell of a table: what is trained, how it is judged, and what the paper found there."""
+    """One cell of a table: what is trained, and how it is judged."""
 
     study: str
     task: Task
@@ -38,7 +25,8 @@ class Cell:
     gate: GateName
     beta: float
     steps: int
-    paper: Paper | None = None
+    reference: object = field(default=None, compare=False)
+    """What somebody else reports of the cell; listings show its text, and nothing else is done with it."""
     demonstrations: int | None = None
     """Drawn or recorded episodes N; none: every episode of a symbolic task with its exact weight."""
     seeds: int = 8
@@ -54,6 +42,9 @@ class Cell:
     """Share of the episodes whose forecasts are those of an episode of another class."""
     after: "Cell | None" = None
     """The cell whose run of the same seed each run starts from; none: from random weights."""
+
+    def __post_init__(self) -> None:
+        safe_name(self.study, "study of a cell")
 
     @property
     def name(self) -> str:
@@ -71,16 +62,11 @@ class Cell:
     @property
     def digest(self) -> str:
         """Hash of all that decides the outcome of a run but its seed; studies that share a cell share its runs."""
-        beside = ("study", "paper", "task", "seeds", "first_seed", "after")
+        beside = ("study", "reference", "task", "seeds", "first_seed", "after")
         decides = {key: value for key, value in vars(self).items() if key not in beside}
         decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": asdict(preset(self.preset))}
         decides |= {} if self.after is None else {"after": self.after.digest}  # unused, it leaves hashes as they were
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def paper_count(self) -> list[int] | None:
-        """The paper's sufficient seeds of how many, as a ledger has it."""
-        return None if self.paper is None or self.paper.sufficient is None else list(self.paper.sufficient)
 
     @property
     def former(self) -> "Cell | None":
@@ -92,29 +78,29 @@ class Cell:
         """The seeds of its runs."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, without the reference."""
+        document = {key: value for key, value in vars(self).items() if key != "reference"}
+        former = None if self.after is None else self.after.to_dict()
+        return document | {"task": asdict(self.task), "after": former}
+
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "Cell":
-        """As `asdict` and JSON left it."""
-        task, paper = document["task"], document["paper"]
+        """As `to_dict` and JSON left it."""
+        task = document["task"]
         place = Task(task["name"], tuple((key, value) for key, value in task["parameters"]))
-        if paper is not None:
-            count, rate = paper["sufficient"], tuple((name, bits) for name, bits in paper["rate"])
-            paper = Paper(paper["block"], None if count is None else (count[0], count[1]), paper["success"], rate)
         after = None if document.get("after") is None else Cell.from_dict(document["after"])
-        return Cell(**{**document, "task": place, "paper": paper, "after": after})
+        return Cell(**{**document, "task": place, "after": after})
 
 
 @dataclass(frozen=True)
 class Study:
-    """One table or figure of the paper."""
+    """Cells under one name, whose runs share a ledger."""
 
     name: str
     title: str
-    introduction: str
-    inventory: tuple[int, ...]
-    """Items of the paper's inventory that it answers."""
-    blocks: tuple[str, ...]
-    """Sections of the reference that it answers."""
+    introduction: str = ""
     cells: tuple[Cell, ...] = ()
-    order: int = 9
-    """Place in the list of runs to make."""
+
+    def __post_init__(self) -> None:
+        safe_name(self.name, "study")

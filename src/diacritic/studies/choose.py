@@ -1,8 +1,10 @@
 """Which cells a command means: studies by name, cells by their words, fewer seeds, or a tiny version of them."""
 
-from collections.abc import Sequence
+import runpy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from certify.errors import UserError
 from diacritic.studies.cell import Cell, Study
@@ -12,30 +14,47 @@ QUICK_STEPS, QUICK_SEEDS, QUICK_EPISODES, QUICK_DEMONSTRATIONS = 20, 2, 96, 64
 QUICK_EPISODES_PLAYED = 4
 
 
-def studies_named(names: Sequence[str]) -> list[Study]:
-    """The studies of these names, or all of them."""
-    from reproduction.catalogue import STUDIES as known
+def load_studies(file: Path | None) -> dict[str, Study]:
+    """The studies that a Python file declares, as `STUDY` or as `STUDIES`, by name."""
+    if file is None:
+        raise UserError("--studies", "give a Python file that declares cells; docs/studies.md shows one of 15 lines")
+    if not file.is_file():
+        raise UserError(str(file), "is not a file; --studies takes a Python file that declares cells")
+    try:
+        declared = runpy.run_path(str(file), run_name=file.stem)
+    except UserError:
+        raise
+    except Exception as problem:  # whatever the file of somebody else does
+        raise UserError(str(file), f"ends with {type(problem).__name__}: {problem}".splitlines()[0]) from problem
+    listed = declared.get("STUDIES", [declared.get("STUDY")])
+    studies = list(listed.values() if isinstance(listed, Mapping) else listed)
+    if not studies or not all(isinstance(study, Study) for study in studies):
+        raise UserError(str(file), "declares no study; assign a Study to STUDY, or several to STUDIES")
+    return {study.name: study for study in studies}
 
+
+def studies_named(names: Sequence[str], declared: Mapping[str, Study]) -> list[Study]:
+    """The studies of these names, or all of them."""
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, known, 3, 0.4)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        if name not in declared:
+            near = get_close_matches(name, declared, 3, 0.4)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(declared)}"
             raise UserError("study", f"no study is called {name!r}; {hint}")
-    return [known[name] for name in names] if names else list(known.values())
+    return [declared[name] for name in names] if names else list(declared.values())
 
 
 def cells_of(studies: Sequence[Study], only: str = "", seeds: int | None = None, quick: bool = False) -> list[Cell]:
     """Cells that hold all words of `only` in study, name, learner or preset."""
     words = set(only.split())
-    found = [cell for study in studies for cell in study.cells if words <= set(_words(cell))]
-    if not found:
+    chosen = [cell for study in studies for cell in study.cells if words <= set(_words(cell))]
+    if not chosen:
         where = ", ".join(study.name for study in studies)
         raise UserError("--only" if words else where, f"no cell of {where} has {only!r}" if words else "trains nothing")
     if seeds is not None:
         if seeds < 1:
-            raise UserError("--seeds", f"{seeds} seeds are none; give at least 1")
-        found = [replace(cell, seeds=min(seeds, cell.seeds)) for cell in found]
-    return [_quick(cell) for cell in found] if quick else found
+            raise UserError("--seeds", "must be at least 1")
+        chosen = [replace(cell, seeds=min(seeds, cell.seeds)) for cell in chosen]
+    return [_quick(cell) for cell in chosen] if quick else chosen
 
 
 def _words(cell: Cell) -> list[str]:

@@ -133,12 +133,14 @@ def summaries(rows: Sequence[Row], cells: Iterable[Cell]) -> Iterator[str]:
     for cell in cells:
         wanted = named(cell, 0)
         mine = [row for row in rows if all(row[name] == wanted[name] for name in names)]
+        if not mine:
+            continue
         passed, fresh = (sum(bool(row.get(key)) for row in mine) for key in ("sufficient", "fresh_sufficient"))
         played = [row["success"] for row in mine if row["success"] is not None]
         parts = [f"{passed}/{len(mine)} sufficient"]
         parts += [f"{fresh} on fresh episodes"] if cell.task.recorded else []
         parts += [f"success {np.mean(played):.2f}"] if played else []
-        parts += ["paper {}/{}".format(*cell.paper_count)] if cell.paper_count else []
+        parts += [str(cell.reference)] if cell.reference else []
         yield f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {', '.join(parts)}"
 
 
@@ -151,7 +153,6 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
         "diverged": diverged,
         **judged,
         "sufficient": judged["sufficient"] and not diverged,
-        "paper": cell.paper_count,
         "seconds": round(notes["seconds"] / len(result.order.runs), 3),
         "forecaster_seconds": round(notes["supervising"] / len(result.order.runs), 3),
         "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.order.runs), 3),

@@ -106,11 +106,17 @@ def run_one(job: Job, setting: Setting) -> list[Row]:
 
 
 def run_here(jobs: Sequence[Job], setting: Setting, together: int = 1, say: Say = print) -> None:
-    """All jobs on this machine; cohorts of recorded tasks may train in turns before they are judged."""
+    """All jobs on this machine; with `together`, so many cohorts train in turns."""
     if together > 1 and any(job.order for job in jobs):
         train_folder(setting.work, setting.trained, setting.device, together)
-    for job in track(jobs, "jobs"):
-        rows = run_one(job, setting)
-        enter(rows, setting.results)
-        for line in summaries(rows, job.cells):
-            say(line)
+    exact = [job.asked[0][0] for job in jobs if job.order is None] if together > 1 else []
+    for rows in symbolic.run_cells(exact, setting.device, together):
+        _entered(rows, exact, setting, say)
+    for job in track([job for job in jobs if job.order or together < 2], "jobs"):
+        _entered(run_one(job, setting), job.cells, setting, say)
+
+
+def _entered(rows: Sequence[Row], cells: Sequence[Cell], setting: Setting, say: Say) -> None:
+    enter(rows, setting.results)
+    for line in summaries(rows, cells):
+        say(line)

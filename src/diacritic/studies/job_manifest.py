@@ -76,7 +76,7 @@ def export(orders: Sequence[Order], placed: Sequence[Placed], out: Path, folder:
     document = {
         "format": FORMAT,
         "orders": [asdict(order) for order in orders],
-        "cells": [{"cell": asdict(item.cell), "places": item.places} for item in placed],
+        "cells": [{"cell": item.cell.to_dict(), "places": item.places} for item in placed],
     }
     write_text(out / EXCHANGE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 

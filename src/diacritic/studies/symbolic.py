@@ -1,16 +1,8 @@
-"""The symbolic studies: toys, cue corridor, signpost corridor, memory chain and passive T-maze.
+"""Cells of symbolic tasks: trained as cohorts and judged exactly."""
 
-`python -m diacritic.studies.symbolic --out FOLDER [--device cuda] [--only TEXT] [--steps N] [--seeds N]` trains every
-cell and writes one ledger a study.
-"""
-
-import argparse
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +14,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.cell import Cell
 from diacritic.studies.judge import judge_machine, judge_steps
-from diacritic.studies.ledger import Row, merge_ledger, named
+from diacritic.studies.ledger import Row, named
 from diacritic.studies.tasks import hidden_labels, model_of
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.kl_bound import kl_profile
@@ -84,7 +76,6 @@ def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float)
             "diverged": diverged[k],
             **verdict,
             "sufficient": bool(verdict["sufficient"]) and not diverged[k],
-            "paper": cell.paper_count,
             "seconds": round(seconds / len(cohort.plan.runs), 3),
             "device": device,
             "versions": made_with,
@@ -100,8 +91,15 @@ def run_cell(cell: Cell, device: str = "cpu") -> list[Row]:
     begun = time.perf_counter()
     cohort = start(cell, device)
     train_together([cohort])
-    seconds = time.perf_counter() - begun
-    return rows_of(cell, cohort, [judge(*given) for judge, *given in judgements(cell, cohort)], seconds)
+    return _judged(cell, cohort, time.perf_counter() - begun)
+
+
+def run_cells(cells: Sequence[Cell], device: str, together: int) -> Iterator[list[Row]]:
+    """Train so many cells at once, in turns; the rows of one cell after another, as they finish."""
+    for one in take_turns(
+        (_Training(cell=cell, cohort=start(cell, device), end=cell.steps) for cell in cells), together
+    ):
+        yield _judged(one.cell, one.cohort, one.seconds)
 
 
 @dataclass(kw_only=True)
@@ -111,59 +109,5 @@ class _Training(Part):
     cell: Cell
 
 
-def _begin(cell: Cell, device: str) -> _Training:
-    return _Training(cell=cell, cohort=start(cell, device), end=cell.steps)
-
-
-def run(cells: Sequence[Cell], device: str, together: int, out: Path, workers: int) -> None:
-    """Train and judge all cells, so many at once; rows replace those of the same run in each study's ledger."""
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        judged: list[tuple[_Training, list[Future[Row]]]] = []
-        for one in take_turns((_begin(cell, device) for cell in cells), together):
-            judged.append((one, [pool.submit(*job) for job in judgements(one.cell, one.cohort)]))
-            judged = [item for item in judged if not _collect(*item, out, wait=False)]
-        for item in judged:
-            _collect(*item, out, wait=True)
-
-
-def _collect(one: _Training, jobs: list[Future[Row]], out: Path, wait: bool) -> bool:
-    """Write the rows of a cell once its runs are judged."""
-    if not wait and not all(job.done() for job in jobs):
-        return False
-    cell = one.cell
-    rows = rows_of(cell, one.cohort, [job.result() for job in jobs], one.seconds)
-    merge_ledger(out / f"{cell.study}.jsonl", rows)
-    passed = sum(row["sufficient"] for row in rows)
-    paper = "" if cell.paper_count is None else ", paper {}/{}".format(*cell.paper_count)
-    print(f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {passed}/{len(rows)}{paper}", flush=True)
-    return True
-
-
-def main() -> None:
-    from reproduction.catalogue import CELLS
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="", help="cells whose study, name, learner and preset hold all these words")
-    parser.add_argument("--steps", type=int, help="fewer updates, for a quick look")
-    parser.add_argument("--seeds", type=int)
-    parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
-    parser.add_argument("--workers", type=int, default=1, help="processes that judge")
-    given = parser.parse_args()
-    words = set(given.only.split())
-    declared = [cell for cell in CELLS if not cell.task.recorded]
-    cells = [
-        cell for cell in declared if words <= set(f"{cell.study} {cell.name} {cell.learner} {cell.preset}".split())
-    ]
-    if given.steps:
-        cells = [replace(cell, steps=given.steps) for cell in cells]
-    if given.seeds:
-        cells = [replace(cell, seeds=given.seeds) for cell in cells]
-    # The slow ones last.
-    cells.sort(key=lambda cell: model_of(cell.task).horizon * (1 if cell.preset == "carousel" else 5))
-    run(cells, given.device, given.together, given.out, given.workers)
-
-
-if __name__ == "__main__":
-    main()
+def _judged(cell: Cell, cohort: Cohort, seconds: float) -> list[Row]:
+    return rows_of(cell, cohort, [judge(*given) for judge, *given in judgements(cell, cohort)], seconds)

@@ -92,18 +92,19 @@ def test_the_machine_walks_along_an_episode_and_along_choices(opened: Page):
 def test_filters_filter_the_table_and_the_dumbbells(opened: Page):
     shown = opened.locator("#cells tbody tr:not([hidden])")
     assert shown.count() == 3
-    opened.locator("[data-filter=verdict]").select_option("better")
-    assert shown.count() == 1
+    assert opened.locator("[data-filter=verdict]").count() == 0  # without a reference there is none
+    opened.locator("[data-filter=study]").select_option("blocks")
+    assert shown.count() == 2
     assert "gap2=15" in shown.first.inner_text()
-    assert opened.locator("#shown-cells").inner_text() == "1 line"
-    points = "document.getElementById('dumbbells').data[1].y.length"
-    assert opened.evaluate(points) == 1
+    assert opened.locator("#shown-cells").inner_text() == "2 lines"
+    points = "document.getElementById('dumbbells').data[0].y.length"
+    assert opened.evaluate(points) == 2
     opened.locator("[data-filter=learner]").select_option("gru")
     assert shown.count() == 0
-    opened.locator("[data-filter=verdict]").select_option("")
+    opened.locator("[data-filter=study]").select_option("")
     assert opened.locator("#shown-cells").inner_text() == "1 line"
     opened.locator("[data-filter=learner]").select_option("")
-    assert opened.evaluate(points) == 2
+    assert opened.evaluate(points) == 3
 
 
 def test_the_video_plays(opened: Page):

@@ -52,7 +52,7 @@ def policy(text: str) -> str:
 
 def test_the_page_has_every_section_and_is_small(written: str):
     ids = {attributes.get("id") for _, attributes in Elements(written).found}
-    assert {"requirement", "cohort", "closed_loop", "audit", "paper", "scoreboard", "cells", "dumbbells"} <= ids
+    assert {"requirement", "cohort", "closed_loop", "audit", "studies", "cells", "dumbbells"} <= ids
     assert len(written.encode()) < LIMIT
 
 

@@ -1,11 +1,11 @@
 """A cell's hash is of what decides its outcome, and a cell survives JSON."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
-from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from diacritic.training.preset import PRESETS
 
@@ -17,12 +17,12 @@ CELL = Cell(
     "task",
     1e-3,
     10,
-    Paper("table", (3, 8), 0.5, (("gap1", 2.0),)),
+    ("some table", 0.5),
 )
 
 
-def test_the_paper_the_study_and_how_many_seeds_decide_nothing():
-    assert replace(CELL, paper=None, study="other", seeds=4, first_seed=1).digest == CELL.digest
+def test_the_reference_the_study_and_how_many_seeds_decide_nothing():
+    assert replace(CELL, reference=None, study="other", seeds=4, first_seed=1).digest == CELL.digest
 
 
 def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.MonkeyPatch):
@@ -67,8 +67,8 @@ def test_an_addition_that_is_not_used_leaves_hashes_as_they_were():
 
 
 def test_it_survives_json():
-    for cell in (CELL, replace(CELL, paper=None), replace(CELL, paper=Paper("figure")), replace(CELL, after=CELL)):
-        assert Cell.from_dict(json.loads(json.dumps(asdict(cell)))) == cell
+    for cell in (CELL, replace(CELL, reference=None), replace(CELL, after=CELL)):
+        assert Cell.from_dict(json.loads(json.dumps(cell.to_dict()))) == cell
 
 
 def test_names_tell_what_differs_from_the_usual():

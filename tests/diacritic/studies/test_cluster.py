@@ -1,4 +1,7 @@
-"""A real Ray cluster on this machine: the same ledger as here, a worker that is killed, and a head that goes away."""
+"""A real Ray cluster on this machine: the same ledger as here, a worker that is killed, and a head that goes away.
+
+Workers are preempted from within (`preempted.py`), so that nothing depends on how long Ray takes to start.
+"""
 
 import os
 import signal
@@ -9,45 +12,45 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import preempted
 import pytest
 
 from certify.errors import UserError
 from diacritic.studies import cluster
-from diacritic.studies.choose import cells_of, studies_named
+from diacritic.studies.choose import cells_of, load_studies
 from diacritic.studies.engine import Setting, jobs_of, run_here
 from diacritic.studies.ledger import read_ledger
 
-FEW = "reveal plain carousel"
-ENVIRONMENT = {**os.environ, "RAY_gcs_rpc_server_reconnect_timeout_s": "3", "PYTHONWARNINGS": "ignore"}
+STUDY = """
+from diacritic.studies import Study, task
+from preempted import Preempted
+
+CELLS = [Preempted("toys", task("gap", gap2=gap), "plain", "carousel", "full", 0.03, 20, seeds=2) for gap in (1, 2, 3)]
+STUDY = Study("toys", "Toys", cells=tuple(CELLS))
+"""
+
+
+def declared(folder: Path) -> Path:
+    file = folder / "study.py"
+    file.write_text(STUDY, encoding="utf-8")
+    return file
 
 
 @contextmanager
-def started(folder: Path, only: str) -> Iterator[subprocess.Popen[str]]:
-    """Quick toys on a cluster of their own."""
+def started(folder: Path, action: str) -> Iterator[subprocess.Popen[str]]:
+    """Toys on a cluster of their own, whose first worker is preempted."""
+    paths = os.pathsep.join([str(Path(preempted.__file__).parent), *sys.path])
+    environment = {**os.environ, "RAY_gcs_rpc_server_reconnect_timeout_s": "3", "PYTHONWARNINGS": "ignore"}
+    environment |= {"PYTHONPATH": paths, preempted.MARK: str(folder / "mark"), preempted.ACTION: action}
     places = ("--results", str(folder / "results"), "--work", str(folder / "work"), "--device", "cpu")
-    words = ("study", "run", "toys", "--only", only, "--quick", *places, "--engine", "ray")
+    words = ("study", "run", "--studies", str(declared(folder)), *places, "--engine", "ray")
     command = [sys.executable, "-m", "diacritic.cli", *words]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as runner:
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as runner:
         try:
             yield runner
         finally:
             runner.kill()
-
-
-def kill_when_busy(runner: subprocess.Popen[str], *words: str) -> None:
-    """Once a worker trains, kill the runner's own processes whose titles have one of the words."""
-    until = time.monotonic() + 120
-    while time.monotonic() < until and runner.poll() is None:
-        found = offspring(runner.pid)
-        if any("ray::_first_stage" in title for title in found.values()):
-            chosen = [pid for pid, title in found.items() if any(word in title for word in words)]
-            for pid in chosen:
-                os.kill(pid, signal.SIGKILL)
-            assert len(chosen) >= len(words)
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"no worker: {runner.communicate()}")
 
 
 def offspring(ancestor: int) -> dict[int, str]:
@@ -68,20 +71,28 @@ def rows(folder: Path) -> list[dict[str, object]]:
 
 
 def test_a_killed_worker_costs_nothing_but_time_and_the_ledger_is_that_of_the_local_engine(tmp_path: Path):
-    with started(tmp_path, FEW) as runner:
-        kill_when_busy(runner, "ray::_first_stage")
-        _, complaint = runner.communicate(timeout=240)
+    with started(tmp_path, "kill") as runner:
+        _, complaint = runner.communicate()
     assert runner.returncode == 0, complaint
+    assert (tmp_path / "mark").exists(), "no worker was started, and none killed"
     setting = Setting(tmp_path / "here", tmp_path / "work")
-    run_here(jobs_of(cells_of(studies_named(["toys"]), FEW, quick=True), setting), setting)
+    studies = load_studies(declared(tmp_path))
+    run_here(jobs_of(cells_of(list(studies.values())), setting), setting)
     assert rows(tmp_path / "results") == rows(tmp_path / "here")
-    assert len(rows(tmp_path / "here")) == 12
+    assert len(rows(tmp_path / "here")) == 6
 
 
 def test_a_head_that_goes_away_is_one_line(tmp_path: Path):
-    with started(tmp_path, "") as runner:
-        kill_when_busy(runner, "gcs_server", "raylet/raylet")
-        _, complaint = runner.communicate(timeout=120)
+    with started(tmp_path, "wait") as runner:
+        while runner.poll() is None and not (tmp_path / "mark").exists():
+            time.sleep(0.05)
+        assert runner.poll() is None, f"ended before a worker was started: {runner.communicate()}"
+        words = "gcs_server", "raylet/raylet"
+        head = [pid for pid, title in offspring(runner.pid).items() if any(word in title for word in words)]
+        assert len(head) >= 2
+        for pid in head:
+            os.kill(pid, signal.SIGKILL)
+        _, complaint = runner.communicate()
     assert runner.returncode == 2, complaint
     assert "diacritic: ray: the cluster went away" in complaint.splitlines()[-1]
 

@@ -1,4 +1,4 @@
-"""Which rows answer a cell, and what is derived from them."""
+"""Which rows answer a cell."""
 
 import json
 from dataclasses import replace
@@ -7,18 +7,8 @@ from pathlib import Path
 from study_rows import run_of
 
 from diacritic.studies.cell import Cell
-from diacritic.studies.results import (
-    Results,
-    mean_rate,
-    most_information,
-    rate_range,
-    success_range,
-    sufficient,
-    tally,
-)
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
-from reproduction.catalogue import toys
-from reproduction.verdicts import Count, Range
 
 CELL = Cell("toys", task("gap", gap2=6), "plain", "carousel", "full", 0.03, 6000, seeds=2)
 
@@ -38,12 +28,6 @@ def test_rows_answer_the_cell_they_were_made_for_wherever_they_lie():
     assert results.runs(replace(CELL, first_seed=1, seeds=1)) == [row(CELL, 1)]
 
 
-def test_runs_of_undeclared_cells_are_left_out():
-    known = toys.CELLS[0]
-    results = Results({"toys": [row(known, 0), row(replace(known, steps=7), 0), row(CELL, 99)]})
-    assert results.declared() == [row(known, 0)]
-
-
 def test_a_folder_is_read_with_its_figures(tmp_path: Path):
     (tmp_path / "figures").mkdir()
     (tmp_path / "toys.jsonl").write_text(json.dumps(row(CELL, 0)) + "\n")
@@ -51,30 +35,3 @@ def test_a_folder_is_read_with_its_figures(tmp_path: Path):
     results = Results.read(tmp_path)
     assert set(results.files) == {"toys", "figures/t0"}
     assert results.runs(CELL)[0]["seed"] == 0
-
-
-def test_rates_are_those_of_the_sufficient_seeds_unless_all_are_asked_for():
-    rows = [row(CELL, 0, True, 2.0), row(CELL, 1, False, 1.0)]
-    assert sufficient(rows) == Count(1, 2)
-    assert mean_rate(rows, "gap") == 2.0
-    assert mean_rate(rows, "gap", over_all=True) == 1.5
-    assert mean_rate(rows, "elsewhere") is None
-    assert mean_rate(rows[1:], "gap") is None
-
-
-def test_derived_figures_wait_for_every_run():
-    second = replace(CELL, beta=0.1)
-    told = {"gap": {"mass": 0.25}}
-    half = Results({"toys": [row(CELL, 0, information=told), row(CELL, 1, information=told)]})
-    whole = Results({"toys": [*half.files["toys"], row(second, 0, True, 3.0), row(second, 1, False, 5.0)]})
-    cells = [CELL, second]
-    for derive in (tally(cells), rate_range(cells, "gap"), success_range(cells), most_information(cells, "mass")):
-        assert derive(half) is None
-    assert tally(cells)(whole) == Count(3, 4)
-    assert tally(cells, lambda found: not found["sufficient"])(whole) == Count(1, 4)
-    assert rate_range(cells, "gap")(whole) == Range(1.0, 3.0)
-    assert rate_range(cells, "gap", over_all=True)(whole) == Range(1.0, 4.0)
-    assert success_range(cells)(whole) == Range(0.75, 1.0)
-    assert success_range(cells, lambda found: not found["sufficient"])(whole) == Range(0.5, 0.5)
-    assert most_information([CELL], "mass")(whole) == Range(0.25, 0.25)
-    assert most_information([CELL], "slot")(whole) is None

@@ -10,15 +10,16 @@ import torch
 from certify import certify
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
-from diacritic.studies.cell import Cell, Paper
+from diacritic.studies.cell import Cell
+from diacritic.studies.collect import enter
 from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import REQUIRED, read_ledger
-from diacritic.studies.symbolic import judgements, plan_of, run, start
+from diacritic.studies.symbolic import judgements, plan_of, run_cell, run_cells, start
 from diacritic.studies.tasks import model_of, requirement_of, task
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.scheduler import train_together
 
-TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, Paper("toys", (3, 4)), seeds=2)
+TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, seeds=2)
 
 
 def test_the_certified_machine_passes_every_gate_at_the_required_rate():
@@ -69,8 +70,9 @@ def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
 
 def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
     cells = [TINY, replace(TINY, learner="bypass", preset="textbook", rate=3e-3)]
-    run(cells, "cpu", 2, tmp_path, 1)
-    run([TINY], "cpu", 1, tmp_path, 1)
+    for rows in run_cells(cells, "cpu", 2):
+        enter(rows, tmp_path)
+    enter(run_cell(TINY), tmp_path)
     rows = read_ledger(tmp_path / "toys.jsonl")
     assert len(rows) == 4
     assert all(set(REQUIRED) <= set(row) for row in rows)

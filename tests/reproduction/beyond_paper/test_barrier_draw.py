@@ -6,7 +6,7 @@ import pytest
 
 from certify.errors import UserError
 from diacritic.studies.ledger import Row, read_ledger
-from reproduction.beyond_paper.barrier_draw import FIGURES, main, spent, svg
+from reproduction.beyond_paper.barrier_draw import FIGURES, spent, svg, write
 from reproduction.beyond_paper.barrier_page import TABLES, between, filled, first_table
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +79,7 @@ def test_the_page_is_that_of_the_committed_ledgers(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "past_barrier.md").read_text(encoding="utf-8")
     assert filled(page, COMMITTED) == page
     (tmp_path / "past_barrier.md").write_text(page, encoding="utf-8")
-    main(ROOT / "results", tmp_path)
+    write(ROOT / "results", tmp_path)
     drawn = {path.name for path in (tmp_path / "images" / "past").iterdir()}
     assert drawn == {f"barrier-{name}.svg" for name in COMMITTED}
     assert (tmp_path / "past_barrier.md").read_text(encoding="utf-8") == page

@@ -15,6 +15,7 @@ from diacritic.studies.ledger import read_ledger
 from diacritic.training.cohort import Cohort, Run
 from diacritic.training.preset import Preset
 from diacritic.training.symbolic import from_model
+from reproduction.__main__ import main
 from reproduction.beyond_paper import barrier, barrier_runs
 from reproduction.beyond_paper.barrier_cells import CAROUSEL, INGREDIENTS, TEXTBOOK, chain, plan_for, without
 from reproduction.beyond_paper.barrier_follow import follow, gate_look, passes
@@ -107,9 +108,6 @@ def test_a_measurement_leaves_a_ledger(name: str, tmp_path: Path, capsys: pytest
     assert "sufficient after" in capsys.readouterr().out
 
 
-def test_no_updates_are_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["barrier", "basin", "--steps", "0"])
-    with pytest.raises(SystemExit) as refused:
-        barrier.main()
-    assert refused.value.code == 2
-    assert "--steps: 0 is no number of updates" in capsys.readouterr().err
+def test_no_updates_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["beyond-paper", "long-delays", "basin", "--steps", "0"]) == 2
+    assert "--steps: must be at least 1" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from reproduction.beyond_paper.page import (
     filled,
     forgetting,
     forgotten,
-    main,
+    write,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -88,12 +88,12 @@ def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Pat
     page.write_text(MARKS, encoding="utf-8")
     for name in TABLES:
         (tmp_path / f"{name}.jsonl").write_text((ROOT / "results" / f"{name}.jsonl").read_text())
-    main(tmp_path, page)
+    write(tmp_path, tmp_path)
     assert "*Not run yet.*" in page.read_text(encoding="utf-8")
     assert not (tmp_path / PICTURE).exists()
     more = {"seconds": 1.0, "surplus": {}, "first_sufficient_step": 500}
     (tmp_path / "some.jsonl").write_text(json.dumps(run_of(CELLS[0], 0, **more)) + "\n")
-    main(tmp_path, page)
+    write(tmp_path, tmp_path)
     assert f"]({PICTURE.as_posix()})" in page.read_text(encoding="utf-8")
     assert CELLS[0].name in (tmp_path / PICTURE).read_text(encoding="utf-8")
 

@@ -13,6 +13,7 @@ from diacritic.training.learner import LEARNERS
 from diacritic.training.preset import PRESETS
 from reproduction import reference
 from reproduction.catalogue import CELLS, FIGURES, NOT_RESULTS, STUDIES
+from reproduction.paper import paper_of
 
 RESULTS = Path(__file__).parents[3] / "results"
 INVENTORY = reference.FILE.with_name("inventory.toml")
@@ -32,7 +33,8 @@ def test_every_section_of_the_reference_is_answered_once():
 def test_every_answer_is_declared_where_it_is_given():
     for name, study in STUDIES.items():
         assert study.name == name
-        known = {cell.paper.block for cell in study.cells if cell.paper} | {figure.block for figure in FIGURES[name]}
+        papers = [paper for cell in study.cells if (paper := paper_of(cell))]
+        known = {item.block for item in (*papers, *FIGURES[name])}
         assert known <= set(reference.sections()), name
         assert {figure.block for figure in FIGURES[name]} <= set(study.blocks), name
         assert all(cell.study == name for cell in study.cells)
@@ -42,7 +44,7 @@ SILENT = {"toys.gap_reliability"}  # of which the paper prints a curve and no nu
 
 
 def test_every_section_has_a_line():
-    told = {cell.paper.block for cell in CELLS if cell.paper}
+    told = {paper.block for cell in CELLS if (paper := paper_of(cell))}
     told |= {figure.block for figures in FIGURES.values() for figure in figures}
     answered = {name for study in STUDIES.values() for name in study.blocks}
     assert answered - told == SILENT

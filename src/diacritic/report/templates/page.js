@@ -179,15 +179,16 @@
     return { svg, mark };
   }
 
-  // Ours beside the paper's, for the cells that pass the filters.
+  // Shares of sufficient seeds, beside those of a reference where there is one, for the cells that pass the filters.
   const MOST = 60;
   function dumbbells(cells) {
-    const both = (cell) => cell.ours && cell.paper;
+    const reference = document.getElementById("dumbbells").dataset.reference;
+    const both = (cell) => cell.ours && (!reference || cell.reference);
     const compared = cells.filter(both).slice(0, MOST).reverse();
     const names = compared.map((cell) => plain([cell.cell, cell.learner, cell.preset].filter((word) => word !== "—").join(" · ")));
     const trace = (key, name, colour, symbol) => ({
       type: "scatter", mode: "markers", name, y: names.map((_, k) => k), x: compared.map((cell) => cell[key][0] / cell[key][1]),
-      text: compared.map((cell, k) => `${names[k]}<br>${name} ${cell[key][0]}/${cell[key][1]}, ${cell.verdict}`),
+      text: compared.map((cell, k) => `${names[k]}<br>${name} ${cell[key][0]}/${cell[key][1]}${cell.verdict ? `, ${cell.verdict}` : ""}`),
       hovertemplate: "%{text}<extra></extra>", marker: { color: colour, symbol, size: 10 },
       error_x: {
         type: "data", symmetric: false, color: colour, thickness: 1,
@@ -197,7 +198,7 @@
     });
     const bars = {
       type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, line: { color: "--grey", width: 3 },
-      x: compared.flatMap((cell) => [cell.ours[0] / cell.ours[1], cell.paper[0] / cell.paper[1], null]),
+      x: compared.flatMap((cell) => [cell.ours, cell.reference, null].map((count) => count && count[0] / count[1])),
       y: names.flatMap((_, k) => [k, k, null]),
     };
     const narrow = matchMedia("(max-width: 40rem)").matches;
@@ -205,10 +206,11 @@
       height: 120 + 24 * compared.length, xaxis: { title: { text: "share of sufficient seeds" }, range: [-0.04, 1.04] },
       yaxis: { tickvals: names.map((_, k) => k), ticktext: names, tickfont: { size: 11 }, showticklabels: !narrow, range: [-0.7, names.length - 0.3] },
     };
-    charts.dumbbells = { data: [bars, trace("paper", "paper", "--amber", "diamond"), trace("ours", "ours", "--good", "circle")], layout: shape };
+    const ours = trace("ours", "ours", "--good", "circle");
+    charts.dumbbells = { data: reference ? [bars, trace("reference", reference, "--amber", "diamond"), ours] : [ours], layout: shape };
     const left = cells.filter(both).length - compared.length;
-    const note = "Ours (circle) and the paper's (diamond) with 95 % Wilson intervals";
-    document.getElementById("dumbbell-note").textContent = left > 0 ? `${note}; the first ${MOST}, filter to see ${left} more` : note;
+    const caption = document.getElementById("dumbbell-note"), note = caption.dataset.note;
+    caption.textContent = left > 0 ? `${note}; the first ${MOST}, filter to see ${left} more` : note;
     if (window.Plotly) draw("dumbbells");
   }
 

@@ -1,0 +1,88 @@
+"""Figures that are derived from the rows of trained runs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import mean
+
+from diacritic.studies.cell import Cell
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results
+from reproduction.verdicts import Count, Range, Value
+
+Derived = Callable[[Results], Value | None]
+
+
+def declared(results: Results) -> list[Row]:
+    """Every run of a cell of the catalogue, once, though several studies may share it."""
+    from reproduction.catalogue import CELLS  # whose figures are derived from this
+
+    return list({id(row): row for cell in CELLS for row in results.runs(cell)}.values())
+
+
+def sufficient(rows: Iterable[Row]) -> Count:
+    """Sufficient seeds of all."""
+    verdicts = [bool(row["sufficient"]) for row in rows]
+    return Count(sum(verdicts), len(verdicts))
+
+
+def mean_rate(rows: Iterable[Row], window: str, over_all: bool = False) -> float | None:
+    """Mean bits in a window over the sufficient runs, or over all."""
+    bits = [row["rate"].get(window) for row in rows if over_all or row["sufficient"]]
+    known = [value for value in bits if value is not None]
+    return mean(known) if known and len(known) == len(bits) else None
+
+
+def tally(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda row: bool(row["sufficient"])) -> Derived:
+    """How many runs of all these cells pass; nothing while one of them lacks runs."""
+
+    def derive(results: Results) -> Value | None:
+        rows = gathered(results, cells)
+        return Count(sum(passes(row) for row in rows), len(rows)) if rows else None
+
+    return derive
+
+
+def rate_range(cells: Sequence[Cell], window: str, over_all: bool = False) -> Derived:
+    """The stretch in which the mean rates of these cells lie."""
+
+    def derive(results: Results) -> Value | None:
+        if not gathered(results, cells):
+            return None
+        found = [mean_rate(results.complete(cell), window, over_all) for cell in cells]
+        known = [bits for bits in found if bits is not None]
+        return Range(min(known), max(known)) if known else None
+
+    return derive
+
+
+def success_range(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda row: True) -> Derived:
+    """The stretch in which the mean successes of these cells lie, over the runs that pass."""
+
+    def derive(results: Results) -> Value | None:
+        if not gathered(results, cells):
+            return None
+        found = [[row["success"] for row in results.complete(cell) if passes(row)] for cell in cells]
+        means = [mean(values) for values in found if values and None not in values]
+        return Range(min(means), max(means)) if means else None
+
+    return derive
+
+
+def most_information(cells: Sequence[Cell], hidden: str, window: str | None = None) -> Derived:
+    """The most that the code tells of a hidden value: mean bits over a cell's seeds, in the worst cell and window."""
+
+    def derive(results: Results) -> Value | None:
+        found: list[float] = []
+        for cell in cells if gathered(results, cells) else ():
+            rows = results.complete(cell)
+            for name in [window] if window else rows[0].get("information", {}):
+                bits = [row.get("information", {}).get(name, {}).get(hidden) for row in rows]
+                found += [mean(bits)] if None not in bits else []
+        return Range(max(found), max(found)) if found else None
+
+    return derive
+
+
+def gathered(results: Results, cells: Sequence[Cell]) -> list[Row]:
+    """The runs of all these cells, or none while one of them lacks runs."""
+    found = [results.complete(cell) for cell in cells]
+    return [row for rows in found for row in rows] if all(found) else []

@@ -1,0 +1,97 @@
+"""Cells of ledgers: sufficient seeds with intervals, success, and learned rates against the requirement."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from diacritic.measure.statistics import wilson
+from diacritic.report.charts import BAD, GOOD, GREY, INK, Chart, chart, plain
+from diacritic.studies.ledger import Row
+
+Shown = dict[str, Any]
+Ledgers = Mapping[str, Sequence[Row]]
+View = Callable[[Ledgers, Ledgers], Shown | None]
+"""From rows of runs by study, and measured figures by study, to what the section shows."""
+MOST_POINTS = 6000
+NONE = "—"
+
+
+def view(ledgers: Ledgers, figures: Ledgers | None = None) -> Shown | None:
+    """One line a cell; the page filters them. Measured figures are shown beside a reference alone."""
+    shown = [line for rows in ledgers.values() for line in lines(rows)]
+    return section(shown, [row for rows in ledgers.values() for row in rows]) if shown else None
+
+
+def section(shown: Sequence[Shown], rows: Sequence[Row]) -> Shown:
+    """Lines with what they are filtered by, and the rates of all runs; without a reference to stand beside."""
+    return {
+        "cells": list(shown),
+        "studies": sorted({line["study"] for line in shown}),
+        "learners": sorted({line["learner"] for line in shown}),
+        "rates": rates(rows) if rows else None,
+        "reference": None,
+    }
+
+
+def lines(rows: Sequence[Row]) -> Iterator[Shown]:
+    """A line for every cell of the rows."""
+    grouped: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault((row["cell"], row["learner"], row["preset"]), []).append(row)
+    for (cell, learner, preset), mine in sorted(grouped.items()):
+        count = sum(bool(row["sufficient"]) for row in mine), len(mine)
+        yield {
+            "study": mine[0]["study"],
+            "cell": cell,
+            "learner": learner,
+            "preset": preset,
+            "ours": counted(*count),
+            "ours_text": "{}/{}".format(*count),
+            **carried(mine),
+        }
+
+
+def counted(passed: int, of: int) -> list[float]:
+    """A count and the ends of its 95 % Wilson interval."""
+    return [passed, of, *(round(end, 4) for end in wilson(passed, of))]
+
+
+def carried(rows: Sequence[Row]) -> Shown:
+    """Mean success over all seeds, and mean rate of the sufficient ones by window, with the requirement."""
+    played = [row["success"] for row in rows if row["success"] is not None]
+    windows = []
+    for window in rows[0]["rate"] if rows else ():
+        bits = [row["rate"][window] for row in rows if row["sufficient"] and row["rate"].get(window) is not None]
+        if bits:
+            need = rows[0]["requirement"].get(window)
+            windows.append({"window": window, "rate": sum(bits) / len(bits), "need": need})
+    success = sum(played) / len(played) if played else None
+    return {"success": success, "rates": windows, "diverged": sum(bool(row["diverged"]) for row in rows)}
+
+
+def rates(rows: Sequence[Row]) -> Chart:
+    """Every seed's learned rate against what its window requires; failed seeds in red."""
+    points = [
+        (need, rate, bool(row["sufficient"]), plain(f"{row['cell']}, {row['learner']}, seed {row['seed']}: {window}"))
+        for row in rows
+        for window, rate in row["rate"].items()
+        if rate is not None and (need := row["requirement"].get(window)) is not None
+    ][:MOST_POINTS]
+    most = max((max(need, rate) for need, rate, _, _ in points), default=1.0)
+    diagonal = {"type": "scatter", "mode": "lines", "name": "required", "x": [0, most], "y": [0, most]}
+    traces: list[dict[str, Any]] = [diagonal | {"line": {"color": INK, "width": 1.5}, "hoverinfo": "skip"}]
+    for word, colour, symbol, good in (("sufficient", GOOD, "circle", True), ("failed", BAD, "x", False)):
+        mine = [point for point in points if point[2] is good]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": f"{word} ({len(mine)})",
+                "x": [round(need, 3) for need, _, _, _ in mine],
+                "y": [round(rate, 3) for _, rate, _, _ in mine],
+                "text": [text for _, _, _, text in mine],
+                "hovertemplate": "%{text}<br>required %{x}, learned %{y} bit<extra></extra>",
+                "marker": {"color": colour, "symbol": symbol, "size": 7, "opacity": 0.55, "line": {"color": GREY}},
+            }
+        )
+    label = f"Learned rate against requirement of {len(rows)} runs, by window"
+    return chart(traces, label, "required bits", "learned bits")
