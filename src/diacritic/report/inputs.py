@@ -13,11 +13,11 @@ from certify import Model
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.files.demos import Demos, is_recording, load
+from diacritic.files.ledger import Row, problem_of, read_ledger
 from diacritic.files.run import is_run
 from diacritic.measure.probe import FORMAT as PROBE
 from diacritic.measure.probe import saved_probe
 from diacritic.report.runs import Run, read_run
-from diacritic.studies.ledger import REQUIRED, Row, read_ledger
 from diacritic.tasks.named import named_model
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
@@ -112,7 +112,7 @@ def _file(found: Inputs, path: Path) -> None:
 
 def _ledger(found: Inputs, path: Path) -> None:
     rows = read_ledger(path)
-    whole = [row for row in rows if _is_run_row(row)]
+    whole = [row for row in rows if problem_of(row) is None]
     measured = [row for row in rows if isinstance(row, dict) and {"figure", "value"} <= row.keys()]
     odd = len(rows) - len(whole) - len(measured)
     if odd:
@@ -123,11 +123,6 @@ def _ledger(found: Inputs, path: Path) -> None:
         found.ledgers.setdefault(str(row["study"]), []).append(row)
     if measured:
         found.figures.setdefault(path.stem, []).extend(measured)
-
-
-def _is_run_row(row: Any) -> bool:
-    complete = isinstance(row, dict) and not set(REQUIRED) - row.keys()
-    return complete and isinstance(row["rate"], dict) and isinstance(row["requirement"], dict)
 
 
 def _film(found: Inputs, path: Path) -> None:

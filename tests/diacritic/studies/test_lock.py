@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from report_inputs import ledger_row
 
 from certify.errors import UserError
-from diacritic.studies.ledger import REQUIRED, merge_ledger, read_ledger
+from diacritic.studies.ledger import merge_ledger, read_ledger
 from diacritic.studies.lock import disk_faults, locked
 
 HOLD = "import sys, time; from pathlib import Path; from diacritic.studies.lock import locked\n"
@@ -37,19 +38,23 @@ def test_an_error_inside_is_not_taken_for_a_lock(tmp_path: Path):
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    row = {**dict.fromkeys(REQUIRED, 0), "cell": "a", "learner": "plain", "preset": "carousel"}
+    row = ledger_row("a", 0, True, None)
     path = tmp_path / "x.jsonl"
     merge_ledger(path, [row])
 
-    def full(self: Path, *given: object, **more: object) -> int:
-        self.touch()
-        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(UserError, match="no space is left"), disk_faults():
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="No space left on device; free some space"):
+        patch.setattr("os.fsync", full)
         merge_ledger(path, [{**row, "seed": 1}])
     assert [r["seed"] for r in read_ledger(path)] == [0]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_while_copying_is_one_line_too():
+    with pytest.raises(UserError, match="no space is left"), disk_faults():
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_other_faults_pass():

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from report_inputs import ledger_row
 
 from certify.errors import UserError
-from diacritic.studies.ledger import REQUIRED, write_ledger
+from diacritic.studies.ledger import write_ledger
 from diacritic.studies.query import export_parquet, query
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    base = {**dict.fromkeys(REQUIRED, 0), "learner": "plain", "preset": "carousel", "sufficient": True}
+    base = ledger_row("x", 0, True, None)
     first = {**base, "study": "a", "cell": "x", "rate": {"gap 1": 1.5}, "success": None, "beta": 0}
     second = {**base, "study": "a", "cell": "y", "rate": {"gap 1": 0.5}, "success": 0.25, "beta": 0.5}
     write_ledger(tmp_path / "a.jsonl", [first, second])

@@ -3,17 +3,19 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
+from report_inputs import ledger_row
 
 from certify.errors import UserError
-from diacritic.studies.ledger import REQUIRED, merge_ledger, read_ledger, write_ledger
+from diacritic.files.ledger import merge_ledger, problem_of, read_keys, read_ledger, write_ledger
 
 RESULTS = Path(__file__).parents[3] / "results"
 
 
-def row(cell: str = "a", seed: int = 0, **more):
-    return {**dict.fromkeys(REQUIRED, 0), "cell": cell, "learner": "plain", "preset": "carousel", "seed": seed, **more}
+def row(cell: str = "a", seed: int = 0, **more: Any) -> dict[str, Any]:
+    return ledger_row(cell, seed, True, None, **more)
 
 
 def test_rows_are_sorted_and_numbers_short(tmp_path: Path):
@@ -50,6 +52,37 @@ def test_a_broken_line_is_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("seed", "0"),
+        ("seed", True),
+        ("rate", {"gap": "1"}),
+        ("scores", {"gap": 1.0}),
+        ("sufficient", None),
+        ("cell", 3),
+    ],
+)
+def test_a_field_of_another_type_is_refused(tmp_path: Path, key: str, value: Any):
+    with pytest.raises(UserError, match=f"has a {key} of another type"):
+        write_ledger(tmp_path / "x.jsonl", [row() | {key: value}])
+    assert not list(tmp_path.iterdir())
+
+
+def test_lines_end_at_newlines_alone(tmp_path: Path):
+    """U+2028 and its like are ordinary characters of a text."""
+    path = tmp_path / "x.jsonl"
+    write_ledger(path, [row("a\u2028b\x85c"), row("d")])
+    assert [r["cell"] for r in read_ledger(path)] == ["a\u2028b\x85c", "d"]
+    assert len(read_keys(path)) == 2
+
+
+def test_a_file_that_is_not_text_is_one_line(tmp_path: Path):
+    (tmp_path / "x.jsonl").write_bytes(b'{"cell": "\xff"}\n')
+    with pytest.raises(UserError, match="is not UTF-8 text"):
+        read_ledger(tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize(
     "path", sorted(p for p in RESULTS.glob("*.jsonl") if "study" in p.read_text()[:10]), ids=lambda p: p.stem
 )
 def test_committed_ledgers_are_well_formed(path: Path):
@@ -59,7 +92,7 @@ def test_committed_ledgers_are_well_formed(path: Path):
     assert keys == sorted(set(keys))
     for r in rows:
         assert r["study"] == path.stem
-        assert set(REQUIRED) <= set(r)
+        assert problem_of(r) is None
         assert not (r["sufficient"] and r["diverged"])
         assert r["success"] is None or 0 <= r["success"] <= 1 + 1e-9
         assert r["rate"].keys() == r["requirement"].keys() == r["scores"].keys()

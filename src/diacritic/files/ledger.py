@@ -1,0 +1,141 @@
+"""The ledger: one JSON object a run, one file a study, sorted so that differences read well."""
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from certify.errors import UserError
+from diacritic.files.atomic import make_folder, read_text, write_text
+from diacritic.files.fields import LARGEST, is_number
+
+Row = dict[str, Any]
+REMEDY = "restore the file from version control"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and abs(value) <= LARGEST
+
+
+def _is_whole_or_null(value: Any) -> bool:
+    return value is None or _is_whole(value)
+
+
+def _is_number_or_null(value: Any) -> bool:
+    return value is None or is_number(value)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_bits(value: Any) -> bool:
+    """Numbers by window."""
+    return isinstance(value, dict) and all(map(_is_number_or_null, value.values()))
+
+
+def _is_scores(value: Any) -> bool:
+    """S_Gamma and S_G by window."""
+    return isinstance(value, dict) and all(map(_is_bits, value.values()))
+
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("study", "cell", "task", "learner", "preset"), _is_text),
+    **dict.fromkeys(("seed", "steps"), _is_whole),
+    "K": _is_whole_or_null,
+    "beta": _is_number_or_null,
+    "N": _is_whole_or_null,
+    "gate": _is_text,
+    **dict.fromkeys(("sufficient", "diverged"), _is_flag),
+    "scores": _is_scores,
+    **dict.fromkeys(("rate", "requirement"), _is_bits),
+    **dict.fromkeys(("success", "seconds"), _is_number_or_null),
+    "device": _is_text,
+    "versions": _is_object,
+    **dict.fromkeys(("code_version", "demos_sha256"), _is_text),
+}
+"""Every field that a row must have, and what may stand there."""
+REQUIRED = list(TYPES)
+
+
+def problem_of(row: Any) -> str | None:
+    """What keeps a value from being the row of a run; none if nothing does."""
+    if not isinstance(row, dict):
+        return "is not a JSON object"
+    missing = [key for key in REQUIRED if key not in row]
+    if missing:
+        return f"lacks {', '.join(missing)}"
+    wrong = [key for key, fits in TYPES.items() if not fits(row[key])]
+    return f"has a {wrong[0]} of another type: {str(row[wrong[0]])[:60]!r}" if wrong else None
+
+
+Name = tuple[str, str, str, int, int, str]
+Key = tuple[Name, str | None]
+
+
+def name_of(row: Row) -> Name:
+    """The fields that name a run within its study: a row replaces an older one of the same name."""
+    return row["cell"], row["learner"], row["preset"], row["seed"], row["steps"], str(row["gate"])
+
+
+def key_of(row: Row) -> Key:
+    """The name of a run and its settings: once a frozen setting changes, the rows made before no longer answer."""
+    return name_of(row), row.get("configuration")
+
+
+def write_ledger(path: Path, rows: Iterable[Row]) -> None:
+    """Replace the file by these rows, whole or not at all."""
+    given = [_plain(row) for row in rows]
+    for row in given:
+        problem = problem_of(row)
+        if problem is not None:
+            raise UserError(f"ledger row {row.get('cell')!r}", problem)
+    make_folder(path.parent)
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in sorted(given, key=name_of))
+    write_text(path, "".join(lines))
+
+
+def merge_ledger(path: Path, rows: Iterable[Row]) -> None:
+    """Put rows in place of those of the same cell, learner, preset, seed, steps and gate; the others stay."""
+    before = read_ledger(path) if path.exists() else []
+    write_ledger(path, {name_of(row): row for row in (*before, *rows)}.values())
+
+
+def read_keys(path: Path) -> set[Key]:
+    """The runs that a ledger holds; none where there is no such file, or where it is of something else."""
+    rows = read_ledger(path) if path.exists() else []
+    return {key_of(row) for row in rows if problem_of(row) is None}
+
+
+def read_ledger(path: Path) -> list[Row]:
+    """All rows of a file; a broken line is named."""
+    rows = []
+    for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise UserError(f"{path}:{number}", f"is not a JSON object; {REMEDY}")
+        rows.append(row)
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """Numbers short enough to read; those that are not finite, which JSON does not have, become null."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
