@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from certify.core.exact import brief
 from certify.core.graph import Graph, Laws
 from certify.core.merged import Node, assemble
-from certify.core.reading import index_name, mapping, rational, text
+from certify.core.reading import index_name, mapping, rational, text, total
 from certify.errors import UserError
 
 FORMAT = "certify-graph/1"
@@ -51,71 +52,87 @@ def _law(graph: Graph, law: int) -> dict[str, str]:
 def read(document: Mapping[str, Any]) -> Graph:
     """Validate a document and assemble its graph."""
     mapping(document, "", {"format", "horizon", "levels", "name", "notes"}, {"horizon", "levels"})
-    observations: dict[str, int] = {}
-    actions: dict[str, int] = {}
-    laws = Laws()
-    try:
-        raw = [mapping(x, f"levels[{t}]", {"nodes"}, {"nodes"})["nodes"] for t, x in enumerate(document["levels"])]
-        if not raw or str(document["horizon"]) != str(len(raw)):
-            raise UserError("horizon", f"{document['horizon']} does not match the {len(raw)} levels")
-        levels = [
-            [_node(item, f"levels[{t}].nodes[{k}]", t, observations, actions, laws) for k, item in enumerate(items)]
-            for t, items in enumerate(raw)
-        ]
-        if len({node.observation for node in levels[0]}) < len(levels[0]):
-            raise UserError("levels[0]", "two nodes show the same observation, but that is one history")
-        for t, (items, nodes) in enumerate(zip(raw, levels, strict=True)):
-            for k, (item, node) in enumerate(zip(items, nodes, strict=True)):
-                _connect(item, node, levels, t, f"levels[{t}].nodes[{k}]", actions, laws)
-    except UserError:
-        raise
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise UserError("levels", f"not a certify-graph/1 document: {type(error).__name__} {error}") from None
-    return assemble(levels, tuple(observations), tuple(actions), laws)
+    raw = [
+        _list(mapping(level, f"levels[{t}]", {"nodes"}, {"nodes"})["nodes"], f"levels[{t}].nodes")
+        for t, level in enumerate(_list(document["levels"], "levels"))
+    ]
+    horizon = rational(document["horizon"], "horizon")
+    if not raw or horizon != len(raw):
+        raise UserError("horizon", f"{brief(horizon)} does not match the {len(raw)} levels")
+    reader = _Reader()
+    levels = [
+        [reader.node(item, f"levels[{t}].nodes[{k}]", t) for k, item in enumerate(items)] for t, items in enumerate(raw)
+    ]
+    if len({node.observation for node in levels[0]}) < len(levels[0]):
+        raise UserError("levels[0]", "two nodes show the same observation, but that is one history")
+    for t, (items, nodes) in enumerate(zip(raw, levels, strict=True)):
+        following = levels[t + 1] if t + 1 < len(levels) else []
+        for k, (item, node) in enumerate(zip(items, nodes, strict=True)):
+            reader.connect(item["edges"], node, following, f"levels[{t}].nodes[{k}]")
+    return assemble(levels, tuple(reader.observations), tuple(reader.actions), reader.laws)
 
 
-def _node(item: Any, place: str, t: int, observations: dict[str, int], actions: dict[str, int], laws: Laws) -> Node:
-    keys = {"obs", "laws", "edges"} | ({"mass"} if t == 0 else set())
-    mapping(item, place, keys, keys)
-    shares: dict[int, Fraction] = {}
-    for share, law in item["laws"]:
+def _list(value: Any, place: str, size: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or (size is not None and len(value) != size):
+        raise UserError(place, f"expected a list of {size}" if size else "expected a list")
+    return value
+
+
+class _Reader:
+    """Nodes and edges of a document, with the names and laws that they share."""
+
+    def __init__(self) -> None:
+        self.observations: dict[str, int] = {}
+        self.actions: dict[str, int] = {}
+        self.laws = Laws()
+
+    def node(self, item: Any, place: str, t: int) -> Node:
+        """A node without its edges."""
+        keys = {"obs", "laws", "edges"} | ({"mass"} if t == 0 else set())
+        mapping(item, place, keys, keys)
+        _list(item["edges"], f"{place}.edges")
+        shares: dict[int, Fraction] = {}
+        for entry in _list(item["laws"], f"{place}.laws"):
+            share, law = _list(entry, f"{place}.laws", 2)
+            which = self.law(law, f"{place}.laws")
+            shares[which] = total([shares.get(which, Fraction(0)), rational(share, f"{place}.laws")], f"{place}.laws")
+        if min(shares.values(), default=0) <= 0 or total(shares.values(), f"{place}.laws") != 1:
+            raise UserError(f"{place}.laws", "the shares are not a distribution")
+        mass = rational(item["mass"], f"{place}.mass") if t == 0 else Fraction(0)
+        if t == 0 and mass <= 0:
+            raise UserError(f"{place}.mass", "the mass is not positive")
+        return Node(index_name(self.observations, text(item["obs"], f"{place}.obs")), mass, shares)
+
+    def law(self, law: Any, place: str) -> int:
         exact = {
-            index_name(actions, name): rational(p, f"{place}.laws")
-            for name, p in mapping(law, f"{place}.laws", None, ()).items()
+            index_name(self.actions, name): rational(p, place) for name, p in mapping(law, place, None, ()).items()
         }
-        if sum(exact.values()) != 1 or min(exact.values()) < 0:
-            raise UserError(f"{place}.laws", "a law is not a distribution")
-        which = laws.intern(exact)
-        shares[which] = shares.get(which, Fraction(0)) + rational(share, f"{place}.laws")
-    if sum(shares.values()) != 1 or min(shares.values()) <= 0:
-        raise UserError(f"{place}.laws", "the shares are not a distribution")
-    mass = rational(item["mass"], f"{place}.mass") if t == 0 else Fraction(0)
-    if t == 0 and mass <= 0:
-        raise UserError(f"{place}.mass", "the mass is not positive")
-    return Node(index_name(observations, text(item["obs"], f"{place}.obs")), mass, shares)
+        if min(exact.values(), default=-1) < 0 or total(exact.values(), place) != 1:
+            raise UserError(place, "a law is not a distribution")
+        return self.laws.intern(exact)
 
-
-def _connect(
-    item: Any, node: Node, levels: list[list[Node]], t: int, place: str, actions: dict[str, int], laws: Laws
-) -> None:
-    if node.mass == 0:
-        raise UserError(place, "no edge leads to this node")
-    if t + 1 == len(levels):
-        if item["edges"]:
-            raise UserError(f"{place}.edges", "the last level has no edges")
-        return
-    drawn: dict[int, Fraction] = {}
-    for name, child, probability in item["edges"]:
-        p = rational(probability, f"{place}.edges")
-        action, target = actions[name], levels[t + 1][int(child)]
-        if p <= 0 or int(child) < 0 or (action, target.observation) in node.edges:
-            raise UserError(f"{place}.edges", "a probability is not positive, or an edge is given twice")
-        node.edges[action, target.observation] = (int(child), p)
-        target.mass += node.mass * p
-        drawn[action] = drawn.get(action, Fraction(0)) + p
-    expected: dict[int, Fraction] = {}
-    for law, share in node.shares.items():
-        for action, p in laws.table[law]:
-            expected[action] = expected.get(action, Fraction(0)) + share * p
-    if drawn != expected:
-        raise UserError(f"{place}.edges", "the edges do not draw each action with the probability of the laws")
+    def connect(self, edges: list[Any], node: Node, following: list[Node], place: str) -> None:
+        """The edges of a node: they draw its actions by its laws, and carry its mass to the next level."""
+        if node.mass == 0:
+            raise UserError(place, "no edge leads to this node")
+        place = f"{place}.edges"
+        if edges and not following:
+            raise UserError(place, "the last level has no edges")
+        drawn: dict[int, Fraction] = {}
+        for entry in edges:
+            name, child, probability = _list(entry, place, 3)
+            p, k, action = rational(probability, place), rational(child, place), self.actions.get(text(name, place), -1)
+            if k.denominator != 1 or not 0 <= k < len(following):
+                raise UserError(place, f"expected the number of a node of the next level, not {brief(k)}")
+            target = following[int(k)]
+            if p <= 0 or (action, target.observation) in node.edges:
+                raise UserError(place, "a probability is not positive, or an edge is given twice")
+            node.edges[action, target.observation] = (int(k), p)
+            target.mass = total([target.mass, node.mass * p], place)
+            drawn[action] = total([drawn.get(action, Fraction(0)), p], place)
+        expected: dict[int, Fraction] = {}
+        for law, share in node.shares.items():
+            for action, p in self.laws.table[law]:
+                expected[action] = total([expected.get(action, Fraction(0)), share * p], place)
+        if following and drawn != expected:
+            raise UserError(place, "the edges do not draw each action with the probability of the laws")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,26 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify.core import graph_format
+from certify.core.array_format import load_arrays
 from certify.core.exact import Ints, as_masses
 from certify.core.graph import Episodes, Graph, Laws, Names, build
 from certify.core.merged import Rational, generate
-from certify.core.reading import FORMAT, load_document, parse_document, rational, read_episodes
+from certify.core.reading import FORMAT, load_document, parse_document, rational, read_episodes, read_name, text
 from certify.errors import UserError
 
 L = TypeVar("L")
 S = TypeVar("S", bound=Hashable)
-_MAX_ARRAY_BYTES = 16 * 2**30
-_ARRAY_KEYS = {
-    "observations",
-    "actions",
-    "weights",
-    "laws",
-    "law_table",
-    "observation_names",
-    "action_names",
-    "empirical",
-    "name",
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +72,7 @@ class Model:
         """From a file: JSON, or npz arrays as `from_arrays` takes them."""
         path = Path(path)
         if path.suffix == ".npz":
-            return Model.from_arrays(**_load_arrays(path))
+            return Model.from_arrays(**load_arrays(path))
         return _from_document(load_document(path))
 
     @staticmethod
@@ -138,7 +126,7 @@ class Model:
             kept,
             bool(empirical),
         )
-        return Model(build(episodes), episodes, str(name))
+        return Model(build(episodes), episodes, text(str(name), "name"))
 
     @staticmethod
     def from_latents(
@@ -210,14 +198,11 @@ class Model:
 
 
 def _from_document(document: Any) -> Model:
-    name = str(document.get("name", "")) if isinstance(document, Mapping) else ""
-    if isinstance(document, Mapping) and document.get("format") == graph_format.FORMAT:
-        return Model(graph_format.read(document), None, name)
-    return Model.from_episodes(document, name) if isinstance(document, Mapping) else _refuse()
-
-
-def _refuse() -> Model:
-    raise UserError("", 'expected an object with "horizon" and "episodes"')
+    if not isinstance(document, Mapping):
+        raise UserError("", 'expected an object with "horizon" and "episodes"')
+    if document.get("format") == graph_format.FORMAT:
+        return Model(graph_format.read(document), None, read_name(document))
+    return Model.from_episodes(document, read_name(document))
 
 
 def _canonical_episodes(episodes: Episodes) -> bytes:
@@ -245,32 +230,6 @@ def _canonical_episodes(episodes: Episodes) -> bytes:
     )
     empirical = '"empirical":true,' if episodes.empirical else ""
     return f'{{{empirical}"episodes":[{body}],"format":"{FORMAT}","horizon":{episodes.observation.shape[1]}}}'.encode()
-
-
-def _load_arrays(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(item.file_size for item in archive.infolist()) > _MAX_ARRAY_BYTES:
-                raise UserError("", f"the arrays take more than {_MAX_ARRAY_BYTES:,} bytes")
-        with np.load(path, allow_pickle=False) as data:
-            arrays = {key: data[key] for key in data.files}
-    except OSError as error:
-        raise UserError("", f"cannot be read: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, zipfile.LargeZipFile) as error:
-        raise UserError("", f"not an npz file of plain arrays: {error}") from None
-    unknown = sorted(arrays.keys() - _ARRAY_KEYS)
-    if unknown:
-        raise UserError("", f'unknown array "{unknown[0]}"; expected {", ".join(sorted(_ARRAY_KEYS))}')
-    missing = sorted({"observations", "actions"} - arrays.keys())
-    if missing:
-        raise UserError("", f'the array "{missing[0]}" is missing')
-    for key in ("observation_names", "action_names"):
-        if key in arrays:
-            arrays[key] = [str(item) for item in np.atleast_1d(arrays[key])]
-    for key, kind in (("empirical", bool), ("name", str)):
-        if key in arrays:
-            arrays[key] = kind(arrays[key][()])
-    return arrays
 
 
 def _integers(place: str, values: ArrayLike, dimensions: int) -> np.ndarray:
@@ -334,4 +293,4 @@ def _names(place: str, names: Sequence[str] | None, count: int, letter: str) -> 
         return _Numbered(letter, count)
     if len(names) < count or len(set(names)) != len(names):
         raise UserError(place, f"expected {count} different names, not {len(names)} with {len(set(names))} different")
-    return tuple(str(name) for name in names)
+    return tuple(text(str(name), place) for name in names)

@@ -1,6 +1,7 @@
 """Read the model format `certify-model/1`: strict, exact, and every refusal names its place."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -18,6 +19,7 @@ MAX_BYTES = 128 * 2**20
 _RATIONAL = re.compile(r"[+-]?\d+(/\d+|(\.\d*)?([eE][+-]?\d{1,3})?)|[+-]?\.\d+([eE][+-]?\d{1,3})?", re.ASCII)
 _ZERO_DENOMINATOR = re.compile(r"/0+$")
 _MAX_DIGITS = 4000
+_MAX_BITS = 14_000  # of a common denominator, as in the checker
 _MODEL_KEYS = {"format", "name", "notes", "horizon", "episodes", "empirical"}
 _EPISODE_KEYS = {"weight", "latent", "notes", "steps"}
 _STEP_KEYS = {"obs", "action_law", "action"}
@@ -86,13 +88,34 @@ def rational(value: Any, place: str) -> Fraction:
     return Fraction(value)
 
 
+def total(values: Iterable[Fraction], place: str) -> Fraction:
+    """The exact sum of numbers from a file, whose common denominator may not grow without bound."""
+    top, bottom = 0, 1
+    for value in values:
+        wider = math.lcm(bottom, value.denominator)
+        check_digits(wider, place)
+        top = top * (wider // bottom) + value.numerator * (wider // value.denominator)
+        bottom = wider
+    return Fraction(top, bottom)
+
+
+def check_digits(denominator: int, place: str) -> None:
+    """Refuse a denominator that no certificate could be checked with."""
+    if denominator.bit_length() > _MAX_BITS:
+        raise UserError(place, f"the common denominator has more than {_MAX_BITS:,} bits; write fewer digits")
+
+
+def read_name(document: Mapping[str, Any]) -> str:
+    """The name of a model: text, or nothing."""
+    return text(document.get("name", ""), "name")
+
+
 def read_episodes(document: Any) -> Episodes:
     """Validate a whole model and turn it into arrays."""
     model = mapping(document, "", _MODEL_KEYS, {"horizon", "episodes"})
     if model.get("format", FORMAT) != FORMAT:
         raise UserError("format", f'expected "{FORMAT}", not {_shown(model["format"])}')
-    if not isinstance(model.get("name", ""), str) or isinstance(model.get("name"), _Number):
-        raise UserError("name", f"expected text, not {_shown(model['name'])}")
+    read_name(model)
     empirical = model.get("empirical", False)
     if not isinstance(empirical, bool):
         raise UserError("empirical", f"expected true or false, not {_shown(empirical)}")
@@ -110,7 +133,8 @@ class _Reader:
         self.observations: dict[str, int] = {}
         self.actions: dict[str, int] = {}
         self.laws = Laws()
-        self.known: dict[tuple[tuple[str, Any], ...], tuple[int, frozenset[str]]] = {}
+        self.read_laws: dict[tuple[tuple[str, Any], ...], tuple[int, frozenset[str]]] = {}
+        self.denominator = 1  # of all laws together
 
     def read(self, items: list[Any]) -> Episodes:
         weights: list[Fraction] = []
@@ -123,8 +147,9 @@ class _Reader:
                 raise UserError(f"{place}.weight", f"the weight {brief(weight)} is negative")
             weights.append(weight)
             rows.append(self.steps(episode["steps"], f"{place}.steps"))
-        if sum(weights) != 1:
-            raise UserError("episodes", f"the weights sum to {brief(sum(weights))}, not to 1")
+        whole = total(weights, "episodes")
+        if whole != 1:
+            raise UserError("episodes", f"the weights sum to {brief(whole)}, not to 1")
         kept = [index for index, weight in enumerate(weights) if weight]
         table = np.array([rows[index] for index in kept], np.int64).reshape(len(kept), self.horizon, 3)
         return Episodes(
@@ -156,9 +181,9 @@ class _Reader:
                 text(action, f"{place}[{t}].action")
             law, support = self.law(item["action_law"], lambda t=t: f"{place}[{t}].action_law")
             if action not in support:
-                known = ", ".join(map(_shown, sorted(support)))
+                listed = ", ".join(map(_shown, sorted(support)[:8])) + (", …" if len(support) > 8 else "")
                 raise UserError(
-                    f"{place}[{t}].action", f"{_shown(action)} is outside the support of its action_law ({known})"
+                    f"{place}[{t}].action", f"{_shown(action)} is outside the support of its action_law ({listed})"
                 )
             row.append((index_name(self.observations, obs), index_name(self.actions, action), law))
         return row
@@ -169,24 +194,28 @@ class _Reader:
             raise UserError(place(), "the law is empty; give each action its probability")
         try:
             key = tuple(value.items())
-            if key in self.known:
-                return self.known[key]
+            if key in self.read_laws:
+                return self.read_laws[key]
         except TypeError:
             key = None
         law: dict[int, Fraction] = {}
+        support: set[str] = set()
         for name, p in value.items():
             text(name, place())
-            probability = rational(p, f"{place()}[{json.dumps(name)}]")
+            probability = rational(p, f"{place()}[{_shown(name)}]")
             if probability < 0:
-                raise UserError(f"{place()}[{json.dumps(name)}]", f"the probability {brief(probability)} is negative")
+                raise UserError(f"{place()}[{_shown(name)}]", f"the probability {brief(probability)} is negative")
             if probability:
                 law[index_name(self.actions, name)] = probability
-        if sum(law.values()) != 1:
-            raise UserError(place(), f"the probabilities sum to {brief(sum(law.values()))}, not to 1")
-        names = tuple(self.actions)
-        result = self.laws.intern(law), frozenset(names[action] for action in law)
+                support.add(name)
+        whole = total(law.values(), place())
+        if whole != 1:
+            raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
+        self.denominator = math.lcm(self.denominator, *(p.denominator for p in law.values()))
+        check_digits(self.denominator, place())
+        result = self.laws.intern(law), frozenset(support)
         if key is not None:
-            self.known[key] = result
+            self.read_laws[key] = result
         return result
 
 
@@ -194,28 +223,28 @@ def text(value: Any, place: str) -> str:
     """A name: any text, but not a number."""
     if not isinstance(value, str) or isinstance(value, _Number):
         raise UserError(place, f"expected text, not {_shown(value)}")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise UserError(place, f"{_shown(value)} holds half a surrogate pair, which is not text")
     return value
 
 
 def index_name(names: dict[str, int], name: str) -> int:
     """The number of a name; a new one gets the next."""
     if name not in names:
-        if any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise UserError("", f"the name {_shown(name)} holds half a surrogate pair, which is not text")
-        names[name] = len(names)
+        names[text(name, "")] = len(names)
     return names[name]
 
 
-def mapping(value: Any, place: str, known: Iterable[str] | None, required: Iterable[str]) -> Mapping[str, Any]:
+def mapping(value: Any, place: str, allowed: Iterable[str] | None, required: Iterable[str]) -> Mapping[str, Any]:
     """An object with the right keys, each given once."""
     if not isinstance(value, Mapping):
         raise UserError(place, f"expected an object, not {_shown(value)}")
     duplicate = getattr(value, "duplicate", None)
     if duplicate is not None:
         raise UserError(place, f"the key {_shown(duplicate)} is given twice")
-    unknown = [key for key in value if known is not None and key not in known]
+    unknown = [key for key in value if allowed is not None and key not in allowed]
     if unknown:
-        raise UserError(place, f"unknown key {_shown(unknown[0])}; expected {', '.join(sorted(known or ()))}")
+        raise UserError(place, f"unknown key {_shown(unknown[0])}; expected {', '.join(sorted(allowed or ()))}")
     missing = sorted(key for key in required if key not in value)
     if missing:
         raise UserError(place, f'the key "{missing[0]}" is missing')

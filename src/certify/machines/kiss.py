@@ -12,12 +12,14 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+from certify.core.exact import brief
 from certify.core.model import Model
-from certify.core.reading import MAX_BYTES, rational
+from certify.core.reading import MAX_BYTES, rational, total
 from certify.errors import UserError
 
 END = "end"
 _MAX_LETTERS = 1 << 18  # that all rows together stand for
+_MAX_MOVES = 20_000_000  # over the whole horizon
 _IGNORED = {".ilb", ".ob"}  # names of the wires
 
 Hidden = tuple[str, str, str]  # the state that is reached, the letter that is shown, the output
@@ -60,8 +62,9 @@ class _Machine:
                 raise _error(line, f"input {words[1]} is given a second weight, after line {self.weights[words[1]][0]}")
             weight = rational(words[2], f"line {line}")
             if weight < 0:
-                raise _error(line, f"the weight {weight} is negative")
+                raise _error(line, f"the weight {brief(weight)} is negative")
             self.weights[words[1]] = line, weight
+            total((w for _, w in self.weights.values()), f"line {line}")  # their denominators stay within bounds
 
     def directive(self, line: int, words: list[str]) -> None:
         name = words[0]
@@ -105,9 +108,9 @@ class _Machine:
             raise _error(line, f"the rows stand for more than {_MAX_LETTERS:,} inputs; write fewer - bits")
         entries = self.table.setdefault(state, {})
         for letter in map("".join, product(*("01" if bit == "-" else bit for bit in pattern))):
-            known = entries.setdefault(letter, _Row(line, after, output))
-            if (known.after, known.output) != (after, output):
-                raise _error(line, f"state {state!r} does something else under input {letter} in line {known.line}")
+            first = entries.setdefault(letter, _Row(line, after, output))
+            if (first.after, first.output) != (after, output):
+                raise _error(line, f"state {state!r} does something else under input {letter} in line {first.line}")
 
     def states(self) -> list[str]:
         """In the order of their first mention as a present state, then as a next state."""
@@ -118,15 +121,15 @@ class _Machine:
         """What can only be said at the end."""
         if not self.table:
             raise _error(self.last, "the file ends without a row, so there is no machine")
-        for name, found, what in ((".p", self.rows, "rows"), (".s", len(self.states()), "states")):
-            line, number = self.numbers.get(name, (0, found))
-            if number != found:
-                raise _error(line, f"{name} announces {number} {what}, but there are {found}")
+        for name, count, what in ((".p", self.rows, "rows"), (".s", len(self.states()), "states")):
+            line, number = self.numbers.get(name, (0, count))
+            if number != count:
+                raise _error(line, f"{name} announces {number} {what}, but there are {count}")
         if self.reset and self.reset[1] not in self.states():
             raise _error(self.reset[0], f"the reset state {self.reset[1]!r} is in no row")
-        known = {letter for entries in self.table.values() for letter in entries}
+        letters = {letter for entries in self.table.values() for letter in entries}
         for letter, (line, _) in self.weights.items():
-            if letter not in known:
+            if letter not in letters:
                 raise _error(line, f"input {letter!r} is specified in no row")
         for state, entries in self.table.items():
             if not any(self.weight(letter) for letter in entries):
@@ -153,6 +156,12 @@ def read_kiss2(text: str, horizon: int | None = None, name: str = "") -> Model:
     machine = _parse(text)
     start = machine.reset[1] if machine.reset else next(iter(machine.table))
     steps = horizon or (machine.horizon[1] if machine.horizon else max(2, len(machine.states())))
+    moves = sum(len(machine.table.get(row.after, ())) for rows in machine.table.values() for row in rows.values())
+    if steps * max(1, moves) > _MAX_MOVES:
+        line = machine.horizon[0] if machine.horizon and not horizon else machine.last
+        raise _error(
+            line, f"{steps} steps of {moves:,} moves each are more than {_MAX_MOVES:,}; choose a shorter horizon"
+        )
     return Model.from_generative(
         steps,
         machine.step(start),

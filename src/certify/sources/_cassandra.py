@@ -1,17 +1,19 @@
 """Read Cassandra's `.pomdp` text format: exact numbers, and every refusal names its line."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import NamedTuple, NoReturn
 
-from certify.core.reading import rational
+from certify.core.exact import brief
+from certify.core.reading import rational, total
 from certify.errors import UserError
 from certify.sources._problem import Pattern, Problem, Rewards, Row
 
 MOST_NAMES = 100_000  # states, actions or observations
-MOST_ENTRIES = 20_000_000  # actions × states × columns of a table
+MOST_ENTRIES = 5_000_000  # actions × states × columns of a table
+MOST_WRITES = 20_000_000  # of entries, by all statements together
 _TOKEN = re.compile(
     r"""\#.* | (?P<colon>:) | (?P<star>\*) | (?P<number>([+-][ \t]*)?\.?\d[^\s:\#*]*) |
     (?P<name>[^\W\d][^\s:\#*]*) | (?P<odd>\S)""",
@@ -70,7 +72,8 @@ class _Reader:
         self.tables = {"T": _Table("T", "states"), "O": _Table("O", "observations")}
         self.rewards: dict[Pattern, tuple[int, Fraction]] = {}
         self.renormalised: list[str] = []
-        self.known: dict[int, tuple[Row, Row]] = {}  # rows shared by several states, and what they became
+        self.shared: dict[int, tuple[Row, Row]] = {}  # rows shared by several states, and what they became
+        self.writes = 0
 
     def read(self, name: str) -> Problem:
         while self.next.kind != "end":
@@ -148,7 +151,7 @@ class _Reader:
         if section.text == "discount":
             self.discount = self.numbers(1, section.line)[0]
             if not 0 <= self.discount <= 1:
-                _fail(section.line, f"the discount {self.discount} is not between 0 and 1")
+                _fail(section.line, f"the discount {brief(self.discount)} is not between 0 and 1")
         elif section.text == "values":
             word = self.word("reward", "cost")
             if word is None:
@@ -225,20 +228,29 @@ class _Reader:
         actions = self.span("actions")
         if not self.colon():
             rows = self.matrix(table, line)
+            self.write(len(actions) * len(states), line)
             for a, s in product(actions, states):
                 table.put((a, s), rows[s], line)
             return
         sources = self.span("states")
         if not self.colon():
             row = self.row(table, line)
+            self.write(len(actions) * len(sources), line)
             for key in product(actions, sources):
                 table.put(key, row, line)
             return
         columns = self.span(table.columns)
         p = self.probabilities(1, line)[0]
+        self.write(len(actions) * len(sources) * (len(columns) + 1), line)
         for key in product(actions, sources):
             changed = {**table.rows.get(key, {}), **dict.fromkeys(columns, p)}
             table.put(key, {column: q for column, q in changed.items() if q}, line)
+
+    def write(self, entries: int, line: int) -> None:
+        """Count what statements write, so that a short file cannot keep the reader busy for ever."""
+        self.writes += entries
+        if self.writes > MOST_WRITES:
+            _fail(line, f"the statements up to here write more than {MOST_WRITES:,} entries")
 
     def matrix(self, table: _Table, line: int) -> list[Row]:
         size, width = len(self.names["states"]), len(self.names[table.columns])
@@ -262,15 +274,15 @@ class _Reader:
         action = self.pick("actions")
         self.need_colon("the action of R")
         state = self.pick("states")
-        targets: Iterable[int | None] = range(len(self.names["states"]))
-        observations: Iterable[int | None] = range(len(self.names["observations"]))
+        targets: Sequence[int | None] = range(len(self.names["states"]))
+        observations: Sequence[int | None] = range(len(self.names["observations"]))
         if self.colon():
             targets = [self.pick("states")]
             if self.colon():
                 observations = [self.pick("observations")]
-        patterns = [(action, state, target, observation) for target, observation in product(targets, observations)]
-        for pattern, value in zip(patterns, self.numbers(len(patterns), line), strict=True):
-            self.rewards[pattern] = (self.at, value)
+        values = self.numbers(len(targets) * len(observations), line)
+        for (target, observation), value in zip(product(targets, observations), values, strict=True):
+            self.rewards[action, state, target, observation] = (self.at, value)
 
     # pieces
 
@@ -284,8 +296,8 @@ class _Reader:
         if token.kind == "number" and token.text.isdecimal() and len(token.text) < 10:
             place = int(token.text)
         if place is None or place >= count or token.kind not in ("name", "number"):
-            known = ", ".join(self.names[kind][:8]) + (", …" if count > 8 else "")
-            _fail(token.line, f"{token.text!r} is none of the {kind} ({known})")
+            listed = ", ".join(name[:40] for name in self.names[kind][:8]) + (", …" if count > 8 else "")
+            _fail(token.line, f"{token.text[:40]!r} is none of the {kind} ({listed})")
         return place
 
     def one(self, kind: str) -> int:
@@ -315,7 +327,7 @@ class _Reader:
         values = self.numbers(count, line, shape)
         for k, value in enumerate(values):
             if not 0 <= value <= 1:
-                _fail(self.tokens[first + k].line, f"{self.tokens[first + k].text} is no probability")
+                _fail(self.tokens[first + k].line, f"{self.tokens[first + k].text[:40]} is not a probability")
         return values
 
     def equally(self, places: set[int]) -> Row:
@@ -341,16 +353,16 @@ class _Reader:
 
     def summing_to_one(self, row: Row, what: str, line: int) -> Row:
         """The row, divided by its sum where the file's rounding alone keeps that from 1."""
-        if id(row) in self.known:
-            return self.known[id(row)][1]
-        total = sum(row.values(), Fraction(0))
-        if abs(total - 1) > self.tolerance:
-            remedy = "; if the file is rounded, pass a larger `rounding`" if abs(total - 1) < Fraction(1, 100) else ""
-            _fail(line, f"the probabilities of {what} sum to {float(total):.9g}, not to 1{remedy}")
-        exact = row if total == 1 else {place: p / total for place, p in row.items()}
-        if total != 1:
-            self.renormalised.append(f"line {line}: {what} sums to {float(total):.9g}")
-        self.known[id(row)] = (row, exact)  # the row is kept, so that its id stays its own
+        if id(row) in self.shared:
+            return self.shared[id(row)][1]
+        whole = total(row.values(), f"line {line}")
+        if abs(whole - 1) > self.tolerance:
+            remedy = "; if the file is rounded, pass a larger `rounding`" if abs(whole - 1) < Fraction(1, 100) else ""
+            _fail(line, f"the probabilities of {what} sum to {float(whole):.9g}, not to 1{remedy}")
+        exact = row if whole == 1 else {column: p / whole for column, p in row.items()}
+        if whole != 1:
+            self.renormalised.append(f"line {line}: {what} sums to {float(whole):.9g}")
+        self.shared[id(row)] = (row, exact)  # the row is kept, so that its id stays its own
         return exact
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from certify.core.exact import as_masses
+from certify.core.exact import as_masses, brief
 from certify.core.graph import Episodes, Laws, build
 from certify.core.model import Model
-from certify.core.reading import rational
+from certify.core.reading import rational, total
 from certify.errors import UserError
 from certify.sources.adapter import END, History, Law, readable
 from certify.sources.coverage import Coverage, Interval, Recording, tally
@@ -51,8 +51,12 @@ def from_recordings(
     recorded = [symbolic(episode, symbol, action, f"episodes[{k}]") for k, episode in enumerate(episodes)]
     if not recorded:
         raise UserError("episodes", "the dataset is empty; record at least one episode")
+    if latents is not None and not _is_listed(latents):
+        raise UserError("latents", f"expected one entry per episode, not {_brief(latents)}")
     hidden = None if latents is None else list(latents)
     for place, given in (("laws", laws), ("latents", hidden)):
+        if given is not None and not isinstance(given, Sequence):
+            raise UserError(place, f"expected one entry per episode, not {_brief(given)}")
         if given is not None and len(given) != len(recorded):
             raise UserError(place, f"{len(given)} entries for {len(recorded)} episodes")
     reader = _Reader(recorded)
@@ -229,6 +233,8 @@ class _Reader:
         """The law that was logged with each step."""
         result: list[Ids] = []
         for k, (row, length) in enumerate(zip(self.rows, self.lengths, strict=True)):
+            if not isinstance(laws[k], Sequence) or isinstance(laws[k], str):
+                raise UserError(f"laws[{k}]", f"expected one law per step, not {_brief(laws[k])}")
             if len(laws[k]) != length:
                 raise UserError(f"laws[{k}]", f"{len(laws[k])} laws, but the episode has {length} steps")
             padded = [*laws[k], *[END] * (len(row) - length)]
@@ -240,9 +246,10 @@ class _Reader:
         law = {given: 1} if isinstance(given, str) else given
         if not isinstance(law, Mapping) or not all(isinstance(action, str) for action in law):
             raise UserError(place, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
-        exact = {action: rational(p, f"{place}[{action!r}]") for action, p in law.items()}
-        if any(p < 0 for p in exact.values()) or sum(exact.values()) != 1:
-            raise UserError(place, f"is no distribution: the probabilities sum to {sum(exact.values())}")
+        exact = {action: rational(p, f"{place}[{_brief(action)}]") for action, p in law.items()}
+        if any(p < 0 for p in exact.values()) or total(exact.values(), place) != 1:
+            whole = total(exact.values(), place)
+            raise UserError(place, f"is not a distribution: the probabilities sum to {brief(whole)}")
         return self.laws.intern({self.actions.setdefault(a, len(self.actions)): p for a, p in exact.items() if p})
 
     def _supported(self, k: int, row: Row, ids: Ids) -> Ids:
@@ -293,8 +300,9 @@ class _Reader:
 
 
 def _spelled(word: str) -> str:
-    """A name on one line."""
-    return word if word.isprintable() and word else repr(word)
+    """A name as one short piece of text."""
+    text = word if word.isprintable() and word else repr(word)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _brief(value: Any) -> str:

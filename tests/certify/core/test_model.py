@@ -370,12 +370,13 @@ def graph_document() -> dict[str, Any]:
         (("levels", 0, "nodes", 1, "laws", 0, 0), "1/2", "levels[0].nodes[1].laws"),
         (("levels", 0, "nodes", 1, "laws", 0, 1), {"wait": "1/2"}, "levels[0].nodes[1].laws"),
         (("levels", 0, "nodes", 0, "edges", 0, 2), "1/3", "levels[0].nodes[0].edges"),
-        (("levels", 0, "nodes", 0, "edges", 0, 1), 99, "levels"),
-        (("levels", 0, "nodes", 0, "edges", 0, 1), "one", "levels"),
-        (("levels", 0, "nodes", 0, "edges", 0, 0), "jump", "levels"),
-        (("levels", 0, "nodes", 0, "edges", 0), ["wait"], "levels"),
+        (("levels", 0, "nodes", 0, "edges", 0, 1), 99, "levels[0].nodes[0].edges"),
+        (("levels", 0, "nodes", 0, "edges", 0, 1), "one", "levels[0].nodes[0].edges"),
+        (("levels", 0, "nodes", 0, "edges", 0, 0), "jump", "levels[0].nodes[0].edges"),
+        (("levels", 0, "nodes", 0, "edges", 0), ["wait"], "levels[0].nodes[0].edges"),
         (("levels", 2, "nodes", 0, "edges"), [["wait", 0, "1"]], "levels[2].nodes[0].edges"),
-        (("levels", 1, "nodes"), [], "levels"),
+        (("levels", 0, "nodes", 0, "edges", 0, 1), False, "levels[0].nodes[0].edges"),
+        (("levels", 1, "nodes"), [], "levels[0].nodes[0].edges"),
     ],
 )
 def test_bad_graph_documents(path: tuple[str | int, ...], value: Any, place: str) -> None:
