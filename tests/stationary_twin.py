@@ -62,6 +62,23 @@ def random_process(seed: int, privileged: bool = False) -> Process:
     return world.process(random_privileged(rng, world) if privileged else random_controller(rng, world))
 
 
+def random_sparse_process(seed: int) -> Process:
+    """States that show one observation each, and controllers of up to six nodes: ~ is often not transitive."""
+    rng = random.Random(seed)
+    states, observations = rng.randint(4, 6), rng.randint(2, 4)
+    world = World(
+        tuple(f"s{k}" for k in range(states)),
+        ("a0", "a1"),
+        tuple(f"o{k}" for k in range(observations)),
+        random_row(rng, states, 3),
+        [[random_row(rng, states) for _ in range(states)] for _ in range(2)],
+        [[random_row(rng, observations, 1) for _ in range(states)]] * 2,
+        [random_row(rng, observations, 1) for _ in range(states)],
+        "sparse",
+    )
+    return world.process(random_controller(rng, world, 6))
+
+
 Alpha = dict[int, Fraction]  # hidden state → probability together with the history
 
 
