@@ -24,7 +24,7 @@ from diacritic.measure.gates import judge_scores, score_arrays, task_gate
 from diacritic.measure.recorded import Classes, score_codes
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.exact import closed_loop
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import read_ledger
 from diacritic.tasks.registry import make as make_task
@@ -86,7 +86,7 @@ def _exact_judge(model: Model) -> Callable[[Cohort], list[bool]]:
         found = []
         for learned in machines(cohort.parameters, cohort.plan.carrier, model):
             machine = learned.greedy()
-            steps = scores(watch(machine, model), required)
+            steps = scores(teacher_forced(machine, model), required)
             found.append(judge_scores("external", steps, closed_loop(machine, model).success).passed)
         return found
 

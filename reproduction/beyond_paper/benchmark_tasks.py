@@ -13,7 +13,7 @@ from diacritic.measure.gates import Symbolic, judge_scores
 from diacritic.measure.scores import Requirement, StepScore, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
 from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import Task, Windows, model_of, windows
@@ -43,7 +43,7 @@ def zoo_place(task: Task, beta: float = 1e-3) -> Place:
 def judge(place: Place, machine: CodeMachine) -> Row:
     """A greedy machine: the gate, closed loop, and per window the least scores, the mean rate, the largest surplus."""
     greedy = machine.greedy()
-    steps = scores(watch(greedy, place.model), place.requirement)
+    steps = scores(teacher_forced(greedy, place.model), place.requirement)
     success = closed_loop(greedy, place.model).success
     row: Row = {"sufficient": judge_scores(place.gate, steps, success).passed, "success": success}
     row |= {key: {} for key in ("scores", "rate", "requirement", "surplus")}

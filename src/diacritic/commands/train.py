@@ -140,17 +140,18 @@ class Train:
         return known | {"episodes": CodedEpisodes(which, ((0, episodes),))}
 
     def _facts(self, cohort: Any, model: Model, requirement: Any) -> list[dict[str, Any]]:
+        from diacritic.measure.gates import judge_scores
         from diacritic.measure.scores import scores
-        from diacritic.rollout.exact import closed_loop, verdict
-        from diacritic.rollout.occupancy import watch
+        from diacritic.rollout.exact import closed_loop
+        from diacritic.rollout.occupancy import teacher_forced
         from diacritic.rollout.trained_machines import machines
 
         facts = []
         for machine in machines(cohort.parameters, cohort.plan.carrier, model):
             greedy = machine.greedy()
-            steps = scores(watch(greedy, model), requirement)
+            steps = scores(teacher_forced(greedy, model), requirement)
             loop = closed_loop(greedy, model)
-            found = verdict("external", steps, loop)
+            found = judge_scores("external", steps, loop.success)
             facts.append(
                 {
                     "sufficient": found.sufficient,

@@ -16,11 +16,12 @@ from diacritic.measure.gates import SUCCESS
 from diacritic.measure.interventions import Episodes, model_episodes
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.policy_adapters import Sight, leaves
-from diacritic.measure.scores import Requirement, episode_nodes, law_table
+from diacritic.measure.scores import Requirement, episode_nodes
 from diacritic.measure.scripted_policy import Script, Shows, Stage, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import BRANCH_LIMIT
+from diacritic.rollout.occupancy import law_table
 from diacritic.tasks.world import Place, world_of
 
 MOST_EPISODES = 4096

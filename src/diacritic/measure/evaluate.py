@@ -20,7 +20,7 @@ from diacritic.measure.scores import POSITIVE, Requirement, content, scores
 from diacritic.measure.windows import Steps
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 
 Row = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ def evaluate_symbolic(
     if isinstance(trace, EpisodeTrace):
         return _behaviour(trace, requirement, plateaus(requirement.bits) if windows is None else windows)
     model, greedy = requirement.model, trace.greedy()
-    occupancy = watch(greedy, model)
+    occupancy = teacher_forced(greedy, model)
     steps = scores(occupancy, requirement)
     windows = plateaus([step.requirement for step in steps]) if windows is None else windows
     names = ("rate", "requirement", "decision", "sufficiency", "instantaneous", "surplus")

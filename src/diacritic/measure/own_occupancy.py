@@ -15,7 +15,7 @@ from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import Cells, Occupancy, branches, gather
+from diacritic.rollout.occupancy import Cells, ExpertTrace, branches, gather
 
 
 def own_classes(
@@ -46,7 +46,7 @@ def own_classes(
     return Classes.costed(seen, expert.memory[:, chosen], expert.action[:, chosen], expert.loose)
 
 
-def own_occupancy(machine: CodeMachine, model: Model) -> Occupancy:
+def own_occupancy(machine: CodeMachine, model: Model) -> ExpertTrace:
     """P(history, code) while the machine acts, among the episodes that the expert's histories still describe.
 
     An action that the expert never takes leaves them; what remains at each step is taken as the whole.
@@ -70,7 +70,7 @@ def own_occupancy(machine: CodeMachine, model: Model) -> Occupancy:
             answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
             taken = machine.act[code, level.observation[node]][way.cell, level.action[way.edge]]
             node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
-    return Occupancy(machine, model, tuple(steps))
+    return ExpertTrace(machine, model, tuple(steps))
 
 
 def own_scores(machine: CodeMachine, model: Model, requirement: Requirement | None = None) -> tuple[StepScore, ...]:

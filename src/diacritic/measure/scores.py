@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from certify import Model, UserError
 from certify.core.colouring import Budget
 from certify.core.exact import Ints, pair, rank
-from certify.core.graph import Graph
 from certify.core.relations import Relation
 from certify.core.requirement import Requirement
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
-from diacritic.rollout.occupancy import Cells, Occupancy
+from diacritic.rollout.occupancy import Cells, ExpertTrace, law_table
 
 Floats = NDArray[np.float64]
 POSITIVE = 1e-9  # bits; a requirement below is none
@@ -36,7 +35,7 @@ class StepScore:
     error: float  # probability that the policy's most probable action is one that the expert never takes
 
 
-def scores(occupancy: Occupancy, requirement: Requirement | None = None) -> tuple[StepScore, ...]:
+def scores(occupancy: ExpertTrace, requirement: Requirement | None = None) -> tuple[StepScore, ...]:
     """Every step of one machine; give the requirement where several machines of one model are scored."""
     requirement = requirement or Requirement.of(occupancy.model)
     if requirement.model.graph is not occupancy.model.graph and requirement.model.digest != occupancy.model.digest:
@@ -50,7 +49,7 @@ def scores(occupancy: Occupancy, requirement: Requirement | None = None) -> tupl
 
 
 def _score(
-    occupancy: Occupancy,
+    occupancy: ExpertTrace,
     t: int,
     cells: Cells,
     relation: Relation,
@@ -92,7 +91,7 @@ def _explained(left: float, whole: float) -> float | None:
     return None if whole <= POSITIVE else min(1.0, max(0.0, 1 - left / whole))
 
 
-def content(occupancy: Occupancy, labels: ArrayLike | Sequence[Ints]) -> tuple[float, ...]:
+def content(occupancy: ExpertTrace, labels: ArrayLike | Sequence[Ints]) -> tuple[float, ...]:
     """I(C_t;X|O_t) at every step, of a label X per episode (one array) or per history (one array a level)."""
     graph = occupancy.model.graph
     if isinstance(labels, list | tuple) and len(labels) == graph.horizon and all(np.ndim(row) == 1 for row in labels):
@@ -129,15 +128,6 @@ def latent_labels(model: Model) -> Ints:
     if model.dynamics is None or model.episodes is None:
         raise UserError("model", "it has no dynamics, hence no latents; build it with Model.from_latents")
     return np.array(model.dynamics.owner, np.int64)[model.episodes.origin]
-
-
-def law_table(graph: Graph) -> Floats:
-    """P(A = a) of every law, one row a law."""
-    table = np.zeros((len(graph.laws), len(graph.actions)))
-    for k, law in enumerate(graph.laws):
-        for action, p in law:
-            table[k, action] = float(p)
-    return table
 
 
 def _fitting(labels: ArrayLike, count: int) -> Ints:

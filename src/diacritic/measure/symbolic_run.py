@@ -16,7 +16,7 @@ from diacritic.measure.interventions import Episodes, MachinePolicy, Policy, att
 from diacritic.measure.own_occupancy import own_scores
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.scores import POSITIVE, Requirement, law_table
+from diacritic.measure.scores import POSITIVE, Requirement
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import derived_windows
 from diacritic.memory.act import act
@@ -25,6 +25,7 @@ from diacritic.memory.module import Carrier
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.machine import CodeMachine
+from diacritic.rollout.occupancy import law_table
 from diacritic.rollout.trained_machines import machines
 
 Floats = NDArray[np.float64]

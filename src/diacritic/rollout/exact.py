@@ -1,23 +1,16 @@
-"""A machine in its task without sampling: expert occupancy (`watch`), the exact closed loop, the gate."""
+"""A machine in its task without sampling: the exact closed loop."""
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from certify import Model, UserError
 from certify.core.exact import group_sums, pair, rank
-from diacritic.measure.gates import Judgement, judge_scores
-from diacritic.measure.gates import Symbolic as Gate
-from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.scores import Requirement, StepScore, law_table, scores
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import Occupancy, branches, gather, watch
+from diacritic.rollout.occupancy import branches, gather, law_table
 from diacritic.tasks.world import LivingWorld, Place
-
-__all__ = ["ClosedLoop", "Gate", "Occupancy", "Requirement", "closed_loop", "scores", "verdict", "watch"]
 
 BRANCH_LIMIT = 200_000  # places followed at one step before a policy counts as too random to be enumerated
 
@@ -31,7 +24,6 @@ class ClosedLoop:
     success: float  # P(every action of the episode lies in the support of the expert's law where it was taken)
     correct: float  # expected number of such actions
     running: tuple[float, ...]  # P(the episode reaches step t)
-    rates: tuple[float | None, ...]  # H(C_t|O_t) among the episodes that reach it; None if none does
 
 
 def closed_loop(machine: CodeMachine, model: Model) -> ClosedLoop:
@@ -51,13 +43,11 @@ def _recorded(machine: CodeMachine, model: Model) -> ClosedLoop:
     node, code = np.arange(first.size), machine.begin(first.observation)
     weight = (first.mass / first.total).astype(np.float64)
     running: list[float] = []
-    rates: list[float | None] = []
     right: list[float] = []
     for t, level in enumerate(graph.levels):
         seen = level.observation[node]
         policy = machine.act[code, seen]
         running.append(float(weight.sum()))
-        rates.append(conditional_entropy(code, seen, weight) if running[-1] else None)
         right.append(float(weight @ (policy * (laws[level.law[node]] > 0)).sum(axis=1)))
         if t + 1 < graph.horizon:
             way = branches(machine, graph, t, node, code)
@@ -65,7 +55,7 @@ def _recorded(machine: CodeMachine, model: Model) -> ClosedLoop:
             answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
             taken = policy[way.cell, level.action[way.edge]]
             node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
-    return ClosedLoop(right[-1], math.fsum(right), tuple(running), tuple(rates))
+    return ClosedLoop(right[-1], math.fsum(right), tuple(running))
 
 
 def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
@@ -75,22 +65,17 @@ def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
     total = sum(weight for _, weight in starts)
     states = {(place, machine.codes, machine.actions, True): weight / total for place, weight in starts}
     running: list[float] = []
-    rates: list[float | None] = []
     right: list[float] = []  # masses of correct actions
     perfect: list[float] = []  # of those, the ones that end an episode without a wrong action
     for t in range(model.horizon):
         last = t + 1 == model.horizon
         following: defaultdict[_State, float] = defaultdict(float)
-        codes: list[int] = []
-        seen: list[int] = []
         weights: list[float] = []
         for (place, before, did, clean), weight in states.items():
             observation, support = world.look(place)
             if observation is None:
                 continue
             code = int(machine.move[before, observation, did])
-            codes.append(code)
-            seen.append(observation)
             weights.append(weight)
             for action, p in enumerate(machine.act[code, observation].tolist()):
                 if not p:
@@ -103,14 +88,8 @@ def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
                 for target, _ in () if last else world.answer(place, action):
                     following[target, code, action, correct and clean] += weight * p
         running.append(math.fsum(weights))
-        rates.append(conditional_entropy(codes, seen, weights) if codes else None)
         states = following
         if len(states) > BRANCH_LIMIT:
             reason = f"more than {BRANCH_LIMIT:,} branches at step {t + 2}; play machine.greedy(), or sample"
             raise UserError("closed_loop", reason)
-    return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running), tuple(rates))
-
-
-def verdict(gate: Gate, steps: Sequence[StepScore], loop: ClosedLoop | None = None) -> Judgement:
-    """The gate of that name on the scores of a machine, with the success of its closed loop where there is one."""
-    return judge_scores(gate, steps, None if loop is None else loop.success)
+    return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running))

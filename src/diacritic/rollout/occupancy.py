@@ -31,7 +31,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Occupancy:
+class ExpertTrace:
     """The machine under the expert's occupancy; `steps[t]` belongs to `model.graph.levels[t]`."""
 
     machine: CodeMachine
@@ -48,7 +48,7 @@ class Branches(NamedTuple):
     code: Ints
 
 
-def watch(machine: CodeMachine, model: Model) -> Occupancy:
+def teacher_forced(machine: CodeMachine, model: Model) -> ExpertTrace:
     """Run the machine's memory along every history of the expert."""
     machine.check(model)
     graph = model.graph
@@ -64,7 +64,7 @@ def watch(machine: CodeMachine, model: Model) -> Occupancy:
             part = (level.flow / inflow).astype(np.float64)
             node, code, share = gather(way, share[way.cell] * part[way.edge])
             share = share / np.bincount(node, share)[node]  # a lone code has exactly the whole
-    return Occupancy(machine, model, tuple(steps))
+    return ExpertTrace(machine, model, tuple(steps))
 
 
 def branches(machine: CodeMachine, graph: Graph, t: int, node: Ints, code: Ints) -> Branches:
@@ -84,3 +84,12 @@ def gather(way: Branches, value: Floats) -> tuple[Ints, Ints, Floats]:
     label, count = rank(pair(way.node, way.code))
     one = representatives(label, count)
     return way.node[one], way.code[one], np.bincount(label, value, minlength=count).astype(np.float64)
+
+
+def law_table(graph: Graph) -> Floats:
+    """P(A = a) of every law, one row a law."""
+    table = np.zeros((len(graph.laws), len(graph.actions)))
+    for k, law in enumerate(graph.laws):
+        for action, p in law:
+            table[k, action] = float(p)
+    return table

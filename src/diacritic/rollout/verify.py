@@ -6,9 +6,8 @@ from certify import Model
 from certify.core.exact import Ints, pair, rank, representatives
 from certify.core.graph import Graph
 from certify.sources.policy import Difference
-from diacritic.measure.scores import law_table
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import branches
+from diacritic.rollout.occupancy import branches, law_table
 
 Steps = list[tuple[Ints, Ints]]  # of each step and each (node, code): the pair before it, and the edge between them
 

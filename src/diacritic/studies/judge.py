@@ -10,7 +10,7 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import content, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine, packed
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ def judge_machine(task: Task, gate: Symbolic, move: NDArray[np.int64], act: NDAr
     """A code machine: exact scores and closed loop, the gate, and what the code tells of hidden values."""
     model = model_of(task)
     machine = CodeMachine(move, act).greedy()
-    occupancy = watch(machine, model)
+    occupancy = teacher_forced(machine, model)
     steps = scores(occupancy, requirement_of(task))
     loop = closed_loop(machine, model)
     passed = judge_scores(gate, steps, loop.success).passed

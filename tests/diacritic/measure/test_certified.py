@@ -12,7 +12,7 @@ from certify.zoo import build
 from diacritic.measure.certified import certified_requirement
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.machine import from_certified
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 
 
 @pytest.mark.parametrize("name", ["gap", "three-histories"])  # with and without classes
@@ -23,7 +23,7 @@ def test_certified_rates_are_the_requirement(name: str, tmp_path: Path) -> None:
     path.write_text(certificate_json(answer))
     found, solved = certified_requirement(path, model), Requirement.of(model)
     assert found.bits == pytest.approx([step.rate for step in answer.steps], abs=1e-12)
-    seen = watch(from_certified(answer.machine, model), model)
+    seen = teacher_forced(from_certified(answer.machine, model), model)
     for one, two in zip(scores(seen, found), scores(seen, solved), strict=True):
         assert one.sufficiency == (None if two.sufficiency is None else pytest.approx(two.sufficiency))
 

@@ -9,14 +9,14 @@ from certify import Model
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
 from diacritic.measure.scores import Requirement, scores
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_counted_histories_need_what_weighted_ones_need(seed: int) -> None:
     for document, _ in loose_models(seed, 3, histories=6):
         model = Model.from_episodes(document)
-        requirement, occupancy = Requirement.of(model), watch(random_machine(model, 2, seed), model)
+        requirement, occupancy = Requirement.of(model), teacher_forced(random_machine(model, 2, seed), model)
         found = zip(
             model.graph.levels, requirement.relations, occupancy.steps, scores(occupancy, requirement), strict=True
         )

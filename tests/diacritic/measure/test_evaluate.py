@@ -18,7 +18,7 @@ from diacritic.measure.scores import Requirement, latent_labels, scores
 from diacritic.measure.windows import Windows
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine, from_certified
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 
 MODEL = build("memory-chain", bits=1, delay=3)
 NEED = Requirement.of(MODEL)
@@ -58,7 +58,7 @@ def recorded(codes: np.ndarray, errors: dict[str, list[float]] | None = None) ->
 @pytest.mark.parametrize("machine", [certified_machine(), forgetful()], ids=["certified", "forgetful"])
 def test_a_machine_is_judged_by_its_exact_scores_and_closed_loop(machine: CodeMachine) -> None:
     found = evaluate_symbolic(machine, NEED)
-    steps, success = scores(watch(machine.greedy(), MODEL), NEED), closed_loop(machine.greedy(), MODEL).success
+    steps, success = scores(teacher_forced(machine.greedy(), MODEL), NEED), closed_loop(machine.greedy(), MODEL).success
     assert found.success == success
     assert found.rate.tolist() == [step.rate for step in steps]
     for threshold in (0.5, THRESHOLD, 0.95):
@@ -69,7 +69,7 @@ def test_a_machine_is_judged_by_its_exact_scores_and_closed_loop(machine: CodeMa
 
 def test_an_unproved_requirement_fails_the_gate_by_name() -> None:
     unproved = Requirement(MODEL, NEED.relations, (None,) * MODEL.horizon)
-    steps = scores(watch(certified_machine(), MODEL), unproved)
+    steps = scores(teacher_forced(certified_machine(), MODEL), unproved)
     assert all(step.requirement is not None for step in steps)  # classes prove it: nothing depends on the statement
     found = evaluate_symbolic(certified_machine(), NEED)
     nobody = Evaluation(

@@ -31,7 +31,7 @@ from diacritic.measure.scores import Requirement, StepScore, scores
 from diacritic.measure.windows import Windows, derived_windows, task_windows
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.tasks.registry import make as make_task
 
 # both classes at step 0, gap, side decided, gap, slot decided
@@ -125,7 +125,7 @@ def test_passes_and_sensitivity_are_those_of_the_definition(
 
 def test_scores_without_proof_count_as_none() -> None:
     model = build("gap")
-    found = scores(watch(random_machine(model, 2, 0), model))
+    found = scores(teacher_forced(random_machine(model, 2, 0), model))
     memory, now = score_arrays(found)
     needed = [s.requirement is not None and s.requirement > 1e-9 for s in found]
     assert (~np.isnan(memory)).tolist() == needed
@@ -207,7 +207,7 @@ def test_machines_are_judged_by_the_definition() -> None:
     machines = [from_certified(certify(model).machine, model), *(random_machine(model, 4, k) for k in range(20))]
     verdicts = []
     for machine in (one.greedy() for one in machines):
-        steps, success = scores(watch(machine, model), requirement), closed_loop(machine, model).success
+        steps, success = scores(teacher_forced(machine, model), requirement), closed_loop(machine, model).success
         gates: tuple[Symbolic, ...] = ("t-maze", "external", "full")
         verdicts.append([judge_scores(gate, steps, success).passed for gate in gates])
         assert verdicts[-1] == [literal_verdict(gate, list(steps), success) for gate in gates]

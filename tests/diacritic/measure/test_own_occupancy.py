@@ -15,7 +15,7 @@ from diacritic.measure.own_occupancy import own_classes, own_occupancy, own_scor
 from diacritic.measure.recorded import Classes, score_codes
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.machine import CodeMachine, from_certified
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 
 
 @given(documents(), st.integers(1, 3), st.integers(0, 50))
@@ -44,7 +44,7 @@ def test_a_machine_that_acts_as_the_expert_meets_what_the_expert_meets(name: str
     machine = from_certified(answer.machine, model)
     requirement = Requirement.stated(answer.model, [step.rate for step in answer.steps])
     for own, expert in zip(
-        own_scores(machine, model, requirement), scores(watch(machine, model), requirement), strict=True
+        own_scores(machine, model, requirement), scores(teacher_forced(machine, model), requirement), strict=True
     ):
         assert own.rate == pytest.approx(expert.rate, abs=1e-12)
         assert own.requirement == pytest.approx(expert.requirement, abs=1e-9)

@@ -20,7 +20,7 @@ from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
 from diacritic.measure.scores import Requirement, StepScore, content, episode_nodes, latent_labels, scores
 from diacritic.rollout.machine import CodeMachine, from_certified
-from diacritic.rollout.occupancy import Cells, watch
+from diacritic.rollout.occupancy import Cells, teacher_forced
 
 
 def explained(left: float, whole: float) -> float | None:
@@ -32,7 +32,7 @@ def test_scores_are_those_of_the_definitions(document: Document, codes: int, see
     model, twin = Model.from_episodes(document), Twin(document)
     machine = random_machine(model, codes, seed)
     reader = Reader(machine, model)
-    for t, score in enumerate(scores(watch(machine, model))):
+    for t, score in enumerate(scores(teacher_forced(machine, model))):
         facts = twin.levels[t]
         rate = twin.entropy(t, reader.code)
         decision = twin.behavioural_entropy(t)
@@ -99,7 +99,7 @@ def test_without_classes_sufficiency_is_what_the_best_colouring_leaves(seed: int
         model = Model.from_episodes(document)
         machine = random_machine(model, 1 + seed % 3, seed)
         reader = Reader(machine, model)
-        for t, score in enumerate(scores(watch(machine, model))):
+        for t, score in enumerate(scores(teacher_forced(machine, model))):
             cells: dict[tuple[str, int], list[History]] = {}
             for h in twin.levels[t]:
                 cells.setdefault((h[-1], reader.code(h)), []).append(h)
@@ -127,7 +127,7 @@ def open_bits(relation: Relation, cells: Cells) -> float:
 @given(documents(), st.integers(1, 4), st.integers(0, 99))
 def test_where_classes_exist_the_colouring_score_is_theirs(document: Document, codes: int, seed: int) -> None:
     model = Model.from_episodes(document)
-    occupancy, requirement = watch(random_machine(model, codes, seed), model), Requirement.of(model)
+    occupancy, requirement = teacher_forced(random_machine(model, codes, seed), model), Requirement.of(model)
     for t, score in enumerate(scores(occupancy, requirement)):
         relation = requirement.relations[t]
         if relation.transitive and score.classes is not None and score.requirement is not None:
@@ -137,7 +137,7 @@ def test_where_classes_exist_the_colouring_score_is_theirs(document: Document, c
 
 def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
     model = build("modulo-counter", modulus=3, horizon=6)
-    occupancy, requirement = watch(random_machine(model, 3, 4), model), Requirement.of(model)
+    occupancy, requirement = teacher_forced(random_machine(model, 3, 4), model), Requirement.of(model)
     assert any((cells.share < 1).any() for cells in occupancy.steps)
     for t, score in enumerate(scores(occupancy, requirement)):
         left = open_bits(requirement.relations[t], occupancy.steps[t])
@@ -153,7 +153,7 @@ def test_the_certified_machine_is_sufficient_at_its_rate(name: str) -> None:
     model = build(name)
     answer = certify(model)
     found = scores(
-        watch(from_certified(answer.machine, model), model),
+        teacher_forced(from_certified(answer.machine, model), model),
         Requirement.stated(answer.model, [step.rate for step in answer.steps]),
     )
     for score, step, rate in zip(found, answer.steps, answer.joint.rates, strict=True):
@@ -168,12 +168,12 @@ def test_a_constant_code_knows_nothing_and_a_full_one_too_much() -> None:
     model = build("gap")
     seen, done = len(model.graph.observations), len(model.graph.actions)
     blank = CodeMachine(np.zeros((2, seen, done + 1), np.int64), np.full((1, seen, done), 1 / done))
-    for score in scores(watch(blank, model)):
+    for score in scores(teacher_forced(blank, model)):
         assert score.rate == 0
         assert score.sufficiency in (None, 0)
     histories = [node_histories(model.graph, t) for t in range(model.horizon)]
     full = _remember_everything(model, [len(level) for level in histories])
-    for score, level in zip(scores(watch(full, model)), model.graph.levels, strict=True):
+    for score, level in zip(scores(teacher_forced(full, model)), model.graph.levels, strict=True):
         assert score.rate == pytest.approx(level.history_entropy, abs=1e-12)
         assert score.sufficiency in (None, 1)
         assert score.surplus == pytest.approx(score.rate - (score.requirement or 0), abs=1e-12)
@@ -202,7 +202,7 @@ def test_content_of_an_episodes_label(document: Document, codes: int, seed: int)
     machine, random = random_machine(model, codes, seed), np.random.default_rng(seed)
     label = random.integers(0, 3, len(model.episodes.weight))
     reader = Reader(machine, model)
-    found = content(watch(machine, model), label)
+    found = content(teacher_forced(machine, model), label)
     for t in range(model.horizon):
         rows: dict[tuple[str, int, int], float] = {}
         for e, weight in enumerate(model.episodes.weight):
@@ -232,7 +232,7 @@ def _information(rows: dict[tuple[str, int, int], float]) -> float:
 def test_labels_of_histories_and_of_their_episodes_agree() -> None:
     model = find("signpost-corridor").make(M=4, W=3)
     machine = random_machine(model, 5, 2)
-    occupancy, nodes, latent = watch(machine, model), episode_nodes(model), latent_labels(model)
+    occupancy, nodes, latent = teacher_forced(machine, model), episode_nodes(model), latent_labels(model)
     assert model.dynamics is not None
     drift = np.array([value[2] for value, _ in model.dynamics.latents])[latent]
     by_node = [np.zeros(level.size, np.int64) for level in model.graph.levels]
@@ -251,14 +251,14 @@ def test_episodes_keep_their_latents_where_some_have_no_weight() -> None:
 
 def test_bad_labels_and_requirements_are_refused() -> None:
     model = build("gap")
-    occupancy = watch(random_machine(model, 2, 0), model)
+    occupancy = teacher_forced(random_machine(model, 2, 0), model)
     with pytest.raises(UserError, match="labels: expected 8 integers, not int64"):
         content(occupancy, np.arange(3))
     with pytest.raises(UserError, match="requirement: it belongs to another model"):
         scores(occupancy, Requirement.of(build("re-reveal")))
     parity = build("running-parity")
     with pytest.raises(UserError, match="labels: a merged graph has no episodes"):
-        content(watch(random_machine(parity, 2, 0), parity), np.arange(3))
+        content(teacher_forced(random_machine(parity, 2, 0), parity), np.arange(3))
     with pytest.raises(UserError, match="model: it has no dynamics"):
         latent_labels(parity)
 
@@ -270,7 +270,7 @@ def test_a_step_past_the_limits_claims_nothing() -> None:
     known = Requirement.of(model)
     undecided = replace(known.relations[0], decided=False)
     unknown = Requirement(model, (undecided, *known.relations[1:]), (None, *known.bits[1:]))
-    first, last = scores(watch(random_machine(model, 2, 0), model), unknown)
+    first, last = scores(teacher_forced(random_machine(model, 2, 0), model), unknown)
     assert (first.requirement, first.sufficiency, first.surplus) == (None, None, None)
     assert last.requirement == 1
 
@@ -279,4 +279,4 @@ def test_node_labels_are_integers_one_a_node() -> None:
     model = build("gap")
     labels: list[Ints] = [np.zeros(level.size + 1, np.int64) for level in model.graph.levels]
     with pytest.raises(UserError, match="labels: expected 2 integers"):
-        content(watch(random_machine(model, 2, 0), model), labels)
+        content(teacher_forced(random_machine(model, 2, 0), model), labels)

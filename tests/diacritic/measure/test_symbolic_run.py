@@ -17,7 +17,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.exact import closed_loop
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
@@ -52,7 +52,7 @@ def test_rates_are_those_of_the_machine() -> None:
     parameters = lively(layers, [1], torch.float32)
     machine = machines(parameters, TINY, MODEL)[0].greedy()
     found = examine_symbolic(SUBJECT, MODEL, SHAPE, TINY, one_run(parameters, 0))
-    assert found.profile.rate == [score.rate for score in scores(watch(machine, MODEL))]
+    assert found.profile.rate == [score.rate for score in scores(teacher_forced(machine, MODEL))]
     success = next(control.data for control in found.controls if control.name == "closed loop")
     assert success == closed_loop(machine, MODEL).success
     assert found.sufficient.answer == "no"

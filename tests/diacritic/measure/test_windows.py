@@ -10,7 +10,7 @@ from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure.scores import scores
 from diacritic.measure.windows import derived_windows, task_windows
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.tasks.registry import make as make_task
 
 
@@ -43,7 +43,7 @@ def test_derived_windows_are_the_runs_of_positive_steps(steps: list[tuple[float 
 
 def test_the_windows_of_the_gap_toy_come_from_its_certificate() -> None:
     model = build("gap")
-    found = scores(watch(random_machine(model, 2, 0), model))
+    found = scores(teacher_forced(random_machine(model, 2, 0), model))
     windows = derived_windows([s.requirement for s in found], [s.decision for s in found])
     assert {t for run in windows.memory.values() for t in run} >= set(windows.decisions.values())
     assert len(windows.decisions) == 2

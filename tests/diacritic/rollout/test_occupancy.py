@@ -13,7 +13,7 @@ from certify import Model, certify
 from certify.zoo import build
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.rollout.machine import from_certified
-from diacritic.rollout.occupancy import Cells, watch
+from diacritic.rollout.occupancy import Cells, teacher_forced
 
 
 def rate(cells: Cells) -> float:
@@ -25,7 +25,7 @@ def test_every_history_has_its_code(document: Document, codes: int, seed: int) -
     model, twin = Model.from_episodes(document), Twin(document)
     machine = random_machine(model, codes, seed)
     reader = Reader(machine, model)
-    for t, cells in enumerate(watch(machine, model).steps):
+    for t, cells in enumerate(teacher_forced(machine, model).steps):
         histories = node_histories(model.graph, t)
         assert cells.node.tolist() == list(range(len(histories)))
         assert cells.code.tolist() == [reader.code(h) for h in histories]
@@ -39,8 +39,8 @@ def test_every_history_has_its_code(document: Document, codes: int, seed: int) -
 @settings(max_examples=60)
 def test_a_merged_graph_carries_the_codes_of_its_histories(chain: Chain, codes: int, seed: int) -> None:
     merged, tree = chain.model(), Model.from_episodes(chain.document())
-    found = watch(random_machine(merged, codes, seed), merged).steps
-    wanted = watch(random_machine(tree, codes, seed), tree).steps
+    found = teacher_forced(random_machine(merged, codes, seed), merged).steps
+    wanted = teacher_forced(random_machine(tree, codes, seed), tree).steps
     for few, many in zip(found, wanted, strict=True):
         assert few.weight.sum() == pytest.approx(1, abs=1e-12)
         assert np.bincount(few.node, few.share) == pytest.approx(1, abs=1e-12)
@@ -50,7 +50,7 @@ def test_a_merged_graph_carries_the_codes_of_its_histories(chain: Chain, codes: 
 def test_a_counter_of_2_to_the_300_histories_is_watched() -> None:
     model = build("running-parity", horizon=300)
     machine = random_machine(model, 5, 1)
-    for level, cells in zip(model.graph.levels, watch(machine, model).steps, strict=True):
+    for level, cells in zip(model.graph.levels, teacher_forced(machine, model).steps, strict=True):
         assert len(cells.node) <= 5 * level.size
         assert len(np.unique(joint(cells.node, cells.code))) == len(cells.node)
         exact = [float(Fraction(int(mass), level.total)) for mass in level.mass]
@@ -60,6 +60,6 @@ def test_a_counter_of_2_to_the_300_histories_is_watched() -> None:
 def test_a_lone_code_has_exactly_the_whole_of_its_node() -> None:
     model = build("modulo-counter", modulus=3, horizon=9, p="1/7")
     machine = from_certified(certify(model).machine, model)
-    steps = watch(machine, model).steps
+    steps = teacher_forced(machine, model).steps
     assert any(len(level.source) > len(np.unique(level.child)) for level in model.graph.levels)
     assert all((cells.share == 1).all() for cells in steps)

@@ -10,7 +10,7 @@ from diacritic.measure.scores import scores
 from diacritic.measure.trace import sufficient
 from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
 from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Plan, Run
@@ -35,7 +35,7 @@ def test_it_is_sufficient_and_carries_not_a_bit_too_much(name: str, parameters: 
     assert not taught.diverged.any()
     assert sufficient(cohort, model, requirement, "external") == [True, True]
     for machine in machines(cohort.parameters, cohort.plan.carrier, model):
-        for step in scores(watch(machine.greedy(), model), requirement):
+        for step in scores(teacher_forced(machine.greedy(), model), requirement):
             assert step.rate == pytest.approx(step.requirement, abs=1e-9)
 
 

@@ -14,7 +14,7 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import scores
 from diacritic.measure.trace import sufficient
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.occupancy import watch
+from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
@@ -100,7 +100,7 @@ def hoarders(model: Model, data: Data) -> Cohort:
 
 def surplus(cohort: Cohort, model: Model, requirement: Requirement) -> float:
     found = machines(cohort.parameters, cohort.plan.carrier, model)
-    steps = [step for machine in found for step in scores(watch(machine.greedy(), model), requirement)]
+    steps = [step for machine in found for step in scores(teacher_forced(machine.greedy(), model), requirement)]
     return max(step.rate - (step.requirement or 0) for step in steps)
 
 
