@@ -259,8 +259,8 @@ class Task(Protocol):
         """The expert plays one episode for each configuration of hidden values."""
         ...
 
-    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0) -> Batch:
-        """Episodes to be played; the same seed gives the same episodes for any number of policies and threads."""
+    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
+        """Episodes to be played, on some threads, rendered by some processes; neither changes a number."""
         ...
 
 

@@ -7,16 +7,18 @@ from typing import Any
 from certify import Model, zoo
 from certify.errors import UserError
 from diacritic.files.demos import Demos
+from diacritic.tasks.base import from_parameters
 from diacritic.tasks.protocol import Task
 
 Factory = Callable[..., Task]
 
-# name → where its factory is, which takes the name and the parameters; imported when a task is made
+# name → its class, or a function of name and parameters; imported when a task is made
 _BUILT_IN = {
     **dict.fromkeys(
         ("two-cues", "full-reveal", "hidden-mass", "readout-2", "readout-3", "weighing"),
         "diacritic.tasks.franka.tasks:make_task",
     ),
+    "point-mass": "diacritic.tasks.pointmass:PointMass",
 }
 # the paper's names, and what they imply
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -59,8 +61,9 @@ def make(name: str, **parameters: Any) -> Task:
         return _REGISTERED[known](**given)
     if known not in _BUILT_IN:
         raise UserError("task", f"{name!r} is unknown; there are {', '.join(names())}")
-    module, _, factory = _BUILT_IN[known].partition(":")
-    return getattr(import_module(module), factory)(known, **given)
+    module, _, attribute = _BUILT_IN[known].partition(":")
+    factory = getattr(import_module(module), attribute)
+    return from_parameters(factory, name, given) if isinstance(factory, type) else factory(known, **given)
 
 
 def find(name: str, **parameters: Any) -> Task | Model:

@@ -3,39 +3,32 @@
 Latents are the hidden values that an episode draws, each uniform on its range; choices are what the expert acts on.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.errors import UserError
 from diacritic.files.convention import Convention
+from diacritic.tasks.base import SimulatedTask
 from diacritic.tasks.franka import convention, layout
 from diacritic.tasks.franka.timeline import Step
 from diacritic.tasks.protocol import (
     Batch,
-    Demonstration,
     Floats,
     Ints,
     Latents,
     Question,
-    Simulation,
-    TaskGate,
-    numbered,
-    play_expert,
 )
 
 
 @dataclass(frozen=True)
-class FrankaTask(ABC):
+class FrankaTask(SimulatedTask):
     """What all tasks share. A parameter that cannot be is refused when the task is made."""
 
-    name = ""
-    version = 1
     packages = ("mujoco", "numpy")
     channels = layout.CHANNELS
     camera_channels = layout.BESIDE_FRAMES
@@ -56,11 +49,6 @@ class FrankaTask(ABC):
     def __post_init__(self) -> None:
         self.require(0 <= self.jitter <= 0.02, "jitter", f"{self.jitter} m is outside 0…0.02")
 
-    def require(self, holds: bool, field: str, reason: str) -> None:
-        """Refuse an impossible parameter in one line."""
-        if not holds:
-            raise UserError(f"{self.name}.{field}", reason)
-
     @property
     @abstractmethod
     def latents(self) -> dict[str, int]:
@@ -80,10 +68,6 @@ class FrankaTask(ABC):
     def sags(self) -> int:
         """Number of classes of mass that the load shows; 1 where it shows none."""
         return 1
-
-    @abstractmethod
-    def choices(self, latents: Latents) -> dict[str, Ints]:
-        """The classes `side` and `slot` on which the expert acts, and `sag` where the load shows one."""
 
     @abstractmethod
     def masses(self, latents: Latents) -> np.ndarray:
@@ -109,11 +93,6 @@ class FrankaTask(ABC):
         return False
 
     @property
-    def frames_late(self) -> bool:
-        """Whether a camera frame is taken after its step instead of before it."""
-        return False
-
-    @property
     def height_shift(self) -> float:
         """Metres by which the observed in-hand height reveals the slot class in the second gap."""
         return 0.0
@@ -123,48 +102,15 @@ class FrankaTask(ABC):
         """The step in which a fixture returns the object to its spawn pose."""
         return None
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The fields as plain values, for a manifest."""
-        return asdict(self)
-
-    @property
-    def known_name(self) -> str:
-        """The name in the registry that implies the most parameters: readout-2 or readout-3, say."""
-        return self.name
-
-    @property
-    def title(self) -> str:
-        """The name with the parameters that differ from their defaults: `two-cues gap=20`."""
-        usual = type(self)().parameters
-        implied = self.implied
-        changed = {key: value for key, value in self.parameters.items() if key not in implied and value != usual[key]}
-        return " ".join([self.known_name, *(f"{key}={value}" for key, value in changed.items())])
-
-    @property
-    def implied(self) -> Mapping[str, Any]:
-        """The parameters that `known_name` implies."""
-        return {}
-
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The timeline: one entry per decision."""
         return self.build_steps()
 
     @property
-    def horizon(self) -> int:
-        """Number T of decisions; an observation precedes each, and one follows the last."""
-        return len(self.steps)
-
-    @property
     def phases(self) -> tuple[str, ...]:
         """The phase of each step."""
         return tuple(step.phase for step in self.steps)
-
-    def phase_steps(self, phase: str) -> range:
-        """Steps of one phase; empty where the task has none."""
-        first, count = self.phases.index(phase) if phase in self.phases else 0, self.phases.count(phase)
-        return range(first, first + count)
 
     @property
     def windows(self) -> dict[str, range]:
@@ -195,11 +141,6 @@ class FrankaTask(ABC):
     def handover(self) -> str | None:
         """The first gap, where nothing is displayed."""
         return "gap1" if all(step.probe is None for step in self.steps) else None
-
-    @property
-    def gate(self) -> TaskGate:
-        """Every gap and every decision."""
-        return TaskGate("full", tuple(self.windows), tuple(self.decisions))
 
     @property
     def convention(self) -> Convention:
@@ -252,19 +193,6 @@ class FrankaTask(ABC):
             parts.append(f"hover={latents['hover']}")
         return " ".join(parts)
 
-    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """The expert's symbolic actions [T, N] and their names: equal where side and slot are equal."""
-        choices = self.choices(latents)
-        rows, which = _distinct({name: choices[name] for name in self.levels})
-        table, names = numbered([[self.symbolic_action(t, row) for row in rows] for t in range(self.horizon)])
-        return table[:, which], names
-
-    def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """What every step shows by design, [T, N], and the names."""
-        rows, which = _distinct(latents)
-        table, names = numbered([[self.symbolic_observation(t, row) for row in rows] for t in range(self.horizon)])
-        return table[:, which], names
-
     def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
         """The quartiles of the object's first place, where it varies."""
         place = dict(zip("xy", self.initial_state(observations).T, strict=False))
@@ -283,33 +211,11 @@ class FrankaTask(ABC):
         """Distance of two displacements in centimetres."""
         return 100 * np.linalg.norm(executed[..., :3] - expert[..., :3], axis=-1)
 
-    def demonstrate(
-        self,
-        latents: Latents,
-        seed: int,
-        simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
-    ) -> Demonstration:
-        """The expert plays one episode for each configuration."""
-        from diacritic.tasks.franka.batch import FrankaBatch  # needs the simulator
-
-        count = len(next(iter(latents.values())))
-        core = FrankaBatch(self, count, seed, simulation.threads, processes=simulation.processes)
-        try:
-            return play_expert(self, core, latents, simulation.frames, self.frames_late)
-        finally:
-            core.close()
-
-    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0) -> Batch:
+    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
         """Episodes to be played."""
         from diacritic.tasks.franka.batch import FrankaBatch  # needs the simulator
 
-        return FrankaBatch(self, episodes, seed, threads, policies)
-
-
-def _distinct(values: Latents) -> tuple[list[dict[str, int]], NDArray[np.int64]]:
-    """The different rows of some labels, and of each episode which of them it has."""
-    table, which = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
-    return [dict(zip(values, row, strict=True)) for row in table.T.tolist()], which.reshape(-1)
+        return FrankaBatch(self, episodes, seed, threads, policies, processes)
 
 
 def _quartile(values: NDArray[np.float64]) -> NDArray[np.int64]:

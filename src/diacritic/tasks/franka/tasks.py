@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from certify.errors import UserError
+from diacritic.tasks.base import from_parameters
 from diacritic.tasks.franka.layout import DISPLAY_CHANNELS
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import Step, annotate, approach, grasp, place, wait, weigh
@@ -348,8 +349,4 @@ def make_task(name: str, **parameters: Any) -> FrankaTask:
     kind, preset = TASKS.get(name, (None, {}))
     if kind is None:
         raise UserError("task", f"{name!r} is unknown; there are {', '.join(TASKS)}")
-    known = set(kind.__dataclass_fields__)
-    for field in parameters:
-        if field not in known:
-            raise UserError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(known))}")
-    return kind(**{**preset, **parameters})
+    return from_parameters(kind, name, {**preset, **parameters})
