@@ -21,7 +21,7 @@ from certify.stationary.process import Process
 from certify.stationary.zoo import TASKS, build
 
 FOLDER = Path(__file__).parent / "certificates_stationary"
-QUICK = Effort(posteriors=100, window=0, steps=1, seconds=0.0)
+QUICK = Effort(horizon=0, posteriors=100, window=0, steps=1, seconds=0.0)
 Document = dict[str, Any]
 PARAMETERS: dict[str, list[dict[str, int]]] = {
     "counter": [{"modulus": 3}, {"modulus": 5}],

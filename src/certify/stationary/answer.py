@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from certify.answer import Answer, certify
 from certify.core.colouring import Limits, minimum_entropy
 from certify.core.exact import Ints, common_denominator
 from certify.core.floors import bitmasks
@@ -43,6 +44,7 @@ class Effort:
     nodes: int = MOST_NODES
     posteriors: int = MOST_POSTERIORS
     window: int = 3  # labels remembered in regime 3
+    horizon: int = 4  # of the finite floors in regime 3; 0 for none
     steps: int = 12  # of the profile
     seconds: float = 10.0  # of the search for fewer codes
     gamma: Fraction | None = None  # of the discounted bits
@@ -53,7 +55,8 @@ class StationaryAnswer:
     """What an expert requires of a memory for ever.
 
     `windows` exists in regime 3 alone. Where its error is not 0, `rates` are those of a machine within that error of
-    the expert after every history, and `floor` bounds from below what an exact machine needs.
+    the expert after every history; `floor` bounds from below what an exact machine needs in the long run, and `short`,
+    the answer for a finite horizon, what it needs at each of its steps, whatever the horizon.
     """
 
     process: Process
@@ -65,6 +68,7 @@ class StationaryAnswer:
     mixed: tuple[str, ...] = ()  # a history that (A2) fails after
     windows: Windows | None = None
     floor: LogSum | None = None
+    short: Answer | None = None
 
     @property
     def name(self) -> str:
@@ -159,6 +163,7 @@ class StationaryAnswer:
             if rates
             else None,
             "codes": self._codes,
+            "floors": self._floors,
             "witnesses": list(self.witnesses),
         }
 
@@ -178,6 +183,14 @@ class StationaryAnswer:
             "high": self.codes.high,
             "proof": "certified" if self.codes.proved else "solver" if self.codes.count else None,
         }
+
+    @property
+    def _floors(self) -> dict[str, Any] | None:
+        """R_t^∞ ≥ R_t^T and K^∞ ≥ K^T, from the finite horizon T."""
+        if self.short is None:
+            return None
+        codes = self.short.codes_found.brackets["stationary"][0]
+        return {"horizon": self.short.model.horizon, "steps": [step.lower for step in self.short.steps], "codes": codes}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
@@ -200,7 +213,10 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
         rates = None
     inexact = windows is not None and windows.error > 0
     floor = _window_floor(process, windows) if windows is not None and inexact else None
-    return StationaryAnswer(process, regime, observer, relation, rates, codes, mixed, windows, floor)
+    short = None
+    if inexact and effort.horizon:
+        short = certify(process.model(effort.horizon), seconds=max(effort.seconds, 0.01))
+    return StationaryAnswer(process, regime, observer, relation, rates, codes, mixed, windows, floor, short)
 
 
 def _observe(process: Process, effort: Effort) -> tuple[Regime, Observer, Windows | None, tuple[str, ...]]:

@@ -42,6 +42,7 @@ def _requirement(answer: StationaryAnswer) -> list[str]:
             f"Not certified. An exact machine needs at least {_number(low)} bits in the long run.",
             f"A machine that looks back {answer.windows.k} steps holds {_number(rates.mean.upper.bits)} bits; "
             f"after any history it errs by at most {answer.windows.error} in total variation.",
+            *_floors(answer),
         ]
     when = "in the long run, episodes following one another" if answer.process.ends else "in the long run"
     said = [f"{'Certified' if answer.certified else 'Not certified'}: {_text(rates.mean)} {when}."]
@@ -54,6 +55,15 @@ def _requirement(answer: StationaryAnswer) -> list[str]:
         for part in rates.recurrent:
             said.append(f"With probability {part.weight} it stays for ever where {_text(part.bits)} are required.")
     return said
+
+
+def _floors(answer: StationaryAnswer) -> list[str]:
+    if answer.short is None:
+        return []
+    steps = ", ".join(_number(step.lower) for step in answer.short.steps)
+    return [
+        f"Steps 1 to {answer.short.model.horizon} of an exact machine need at least {steps} bits, at every horizon."
+    ]
 
 
 def _structure(answer: StationaryAnswer) -> list[str]:

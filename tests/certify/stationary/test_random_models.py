@@ -14,7 +14,7 @@ from certify.stationary.chain import pairs_chain
 from certify.stationary.machine import right_for_ever
 from certify.stationary.observer import Observer
 
-QUICK = Effort(posteriors=200, window=1, steps=4, seconds=0.0)
+QUICK = Effort(horizon=0, posteriors=200, window=1, steps=4, seconds=0.0)
 MODELS = 100  # in each test; the whole run has 20 such tests
 
 
@@ -126,7 +126,7 @@ def test_finite_horizons_become_final(privileged: bool):
     compared = 0
     for seed in range(5000, 5040):
         process = random_process(seed, privileged)
-        answer = certify_forever(process, Effort(posteriors=100, window=0, steps=12, seconds=0.0))
+        answer = certify_forever(process, Effort(posteriors=100, window=0, horizon=0, seconds=0.0))
         if not answer.exact or answer.rates is None or answer.observer.size > 40:
             continue
         finite = certify(process.model(12), seconds=0.01)

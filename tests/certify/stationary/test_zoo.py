@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from certify import certify
 from certify.errors import UserError
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.machine import right_for_ever
@@ -77,6 +78,10 @@ def test_an_infinite_case_is_a_bracket_that_narrows():
     assert rough.floor <= fine.floor
     assert fine.windows.error == Fraction(1, 2)
     assert fine.to_dict()["bits"] is None
+    floors = fine.to_dict()["floors"]
+    assert floors["horizon"] == 4
+    assert floors["steps"] == [step.lower for step in certify(process.model(4)).steps]
+    assert floors["steps"][1] > 0.2
 
 
 def test_windows_are_exact_where_the_law_settles():
