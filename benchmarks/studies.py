@@ -24,11 +24,11 @@ import torch
 # certify.py beside this file has the package's name, so this folder must not be searched
 sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
+from diacritic.files.job import read_job  # noqa: E402
 from diacritic.training.cohort_batching import RUNS  # noqa: E402
 from diacritic.training.train_job import Order  # noqa: E402
 from diacritic.training.worker import (  # noqa: E402
     Training,
-    read_exchange,
     read_result,
     train_folder,
     trainings,
@@ -104,7 +104,7 @@ def clocked(training: Training, updates: int) -> float:
 
 def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
     """Every cohort of an exported table by itself; the file grows with every one."""
-    orders = [Order.from_dict(item) for item in read_exchange(folder)["orders"]]
+    orders = [Order.from_dict(item) for item in read_job(folder).orders]
     steps = {order.steps for order in orders}
     assert len(steps) == 1, "the cohorts of the table have as many updates each"
     whole, name = steps.pop(), torch.cuda.get_device_name() if device == "cuda" else device

@@ -15,6 +15,7 @@ from typing import Any
 import diacritic
 from certify.errors import UserError
 from certify.progress import working
+from diacritic.files.archive import unbundled
 from diacritic.files.atomic import write_text
 from diacritic.rollout.closed_loop import EPISODES
 from diacritic.shipped import FOLDER, FORMAT, PROVENANCE
@@ -24,7 +25,6 @@ from diacritic.studies.job_manifest import read_placed
 from diacritic.studies.recorded import Measured, measure
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.studies.tasks import task
-from diacritic.training.archive import unbundled
 from diacritic.training.worker import Result, read_result
 from reproduction.catalogue.learning_targets import CELLS
 

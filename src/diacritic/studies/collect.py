@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from certify.progress import working
+from diacritic.files.archive import unbundled
 from diacritic.files.demos import Demos
 from diacritic.files.run import BINNER, CodedEpisodes, RunManifest, write_run
 from diacritic.files.versions import versions
@@ -18,7 +19,6 @@ from diacritic.studies.job_manifest import Placed, read_placed
 from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys
 from diacritic.studies.recorded import Measured, binner_of, measure, reported
 from diacritic.studies.recordings import DEMOS, recording
-from diacritic.training.archive import unbundled
 from diacritic.training.worker import Result, read_result
 
 RUNS = Path("out") / "runs"

@@ -1,14 +1,15 @@
 """Two-stage runs: cells as orders that a machine without a simulator can train, and their results as ledger rows."""
 
-import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from certify.errors import UserError
-from diacritic.files.atomic import write_text
+from diacritic.files.job import EXCHANGE, REMEDY, read_job, write_job
 from diacritic.studies.cell import Cell
+from diacritic.studies.ledger import named
 from diacritic.studies.recordings import DEMOS, demonstrations, recording, recording_name
 from diacritic.training.cohort import Run
 from diacritic.training.cohort_batching import RUNS
@@ -16,7 +17,6 @@ from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.train_job import Order
-from diacritic.training.worker import EXCHANGE, FORMAT, read_exchange
 
 
 @dataclass(frozen=True)
@@ -73,23 +73,30 @@ def export(orders: Sequence[Order], placed: Sequence[Placed], out: Path, folder:
             partial = out / "demos" / f"{name}{suffix}.partial"
             shutil.copyfile(folder / f"{name}{suffix}", partial)
             partial.replace(out / "demos" / f"{name}{suffix}")
-    document = {
-        "format": FORMAT,
-        "orders": [asdict(order) for order in orders],
-        "cells": [{"cell": item.cell.to_dict(), "places": item.places} for item in placed],
-    }
-    write_text(out / EXCHANGE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    cells = [{"cell": item.cell.to_dict(), "places": item.places} for item in placed]
+    write_job(out, [asdict(order) for order in orders], cells)
 
 
 def read_placed(folder: Path) -> tuple[dict[str, Order], list[Placed]]:
     """Orders by name, and cells, of an exported folder or of one with results."""
-    document = read_exchange(folder)
-    orders = [Order.from_dict(item) for item in document["orders"]]
-    placed = [
-        Placed(Cell.from_dict(item["cell"]), tuple((name, int(k)) for name, k in item["places"]))
-        for item in document["cells"]
-    ]
-    return {order.name: order for order in orders}, placed
+    job = read_job(folder)
+    orders = {order.name: order for order in map(Order.from_dict, job.orders)}
+    return orders, [_placed(item, orders, f"{folder / EXCHANGE}: cells[{k}]") for k, item in enumerate(job.cells)]
+
+
+def _placed(item: Mapping[str, Any], orders: Mapping[str, Order], place: str) -> Placed:
+    """A cell as `export` wrote it; its places are runs of the orders."""
+    try:
+        placed = Placed(Cell.from_dict(item["cell"]), tuple((name, k) for name, k in item["places"]))
+        _ = placed.cell.name, placed.cell.digest, named(placed.cell, 0)
+    except UserError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
+        raise UserError(place, f"is not a cell ({str(problem)[:100]}); {REMEDY}") from None
+    runs = [(orders[name].runs, k) if name in orders and type(k) is int else ((), 0) for name, k in placed.places]
+    if len(runs) != len(placed.cell.run_seeds) or not all(0 <= k < len(those) for those, k in runs):
+        raise UserError(place, f"names runs that no order has, or not one for each seed; {REMEDY}")
+    return placed
 
 
 def _kind(cell: Cell) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from certify.errors import UserError
-from diacritic.training.archive import Bundles
+from diacritic.files.archive import Bundles
 from diacritic.training.worker import train_folder
 
 

@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
-from certify.errors import UserError
+from diacritic.files.job import check_order
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
@@ -75,14 +75,6 @@ class Order:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "Order":
         """As `asdict` wrote it."""
-        known, run = {field.name for field in fields(Order)}, {field.name for field in fields(Run)}
-        extra = sorted(document.keys() - known) + sorted(
-            {key for item in document.get("runs", ()) for key in item} - run
-        )
-        if extra or not {"recording", "runs", "learner"} <= document.keys():
-            reason = f"{', '.join(extra)}: unknown" if extra else "recording, runs or learner is missing"
-            raise UserError("order", f"{reason}; export the study again with this version")
-        start = tuple((str(name), int(k)) for name, k in document.get("start", ()))
-        if len(start) not in (0, len(document["runs"])):
-            raise UserError("order", f"{len(start)} starts for {len(document['runs'])} runs; export the study again")
-        return Order(**{**document, "runs": tuple(Run(**item) for item in document["runs"]), "start": start})
+        checked = check_order(document, "order")
+        start = tuple((name, k) for name, k in checked.get("start", ()))
+        return Order(**{**checked, "runs": tuple(Run(**item) for item in checked["runs"]), "start": start})

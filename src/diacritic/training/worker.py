@@ -4,12 +4,8 @@ The folder holds `exchange.json` (orders, and the cells that they answer) and `d
 order one file of stacked weights and one of codes on the held-out episodes, written as it is done.
 """
 
-import io
 import json
-import os
 import time
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -21,14 +17,15 @@ import torch
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.files.atomic import read_json, write_text
+from diacritic.files import job
+from diacritic.files.archive import Bundles
+from diacritic.files.atomic import write_text
 from diacritic.files.demos import load
-from diacritic.files.tensors import read_tensors, write_tensors
+from diacritic.files.job import ResultFiles
 from diacritic.files.versions import code_version
 from diacritic.memory.kinds import memory_of
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.registry import task_of
-from diacritic.training.archive import Bundles
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.cohort_batching import RUNS, Share, apart, kind, one_cohort, packs
 from diacritic.training.compress_recorded import forgotten
@@ -40,8 +37,7 @@ from diacritic.training.runs import warm_start
 from diacritic.training.scheduler import CHUNK, take_turns
 from diacritic.training.train_job import Order
 
-FORMAT = "diacritic-exchange/1"
-EXCHANGE, TIMES, NETWORKS = "exchange.json", "times.json", "networks"
+TIMES, NETWORKS = "times.json", "networks"
 SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
 """Shares of training at which codes are kept besides those of the end."""
 POLICY = ("act", "choose")
@@ -137,13 +133,12 @@ def train_folder(
     Orders that differ in nothing but their recordings and runs train as one cohort of at most `most` runs, which
     changes no result; by default they do so on CUDA, where it saves time.
     """
-    document = read_exchange(folder)
-    orders = [Order.from_dict(item) for item in document["orders"]]
+    given = job.read_job(folder)
+    orders = [Order.from_dict(item) for item in given.orders]
     chosen = [order for order in orders if all(word in order.name for word in only.split())]
     if not chosen:
         raise UserError("--only", f"no order's name holds {only!r}; there are {', '.join(o.name for o in orders)}")
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / EXCHANGE, json.dumps(document, ensure_ascii=False) + "\n")
+    job.write_job(out, given.orders, given.cells)
     by_name = {order.name: order for order in orders}
     missing = [order for order in chosen if not finished(order, out)]
     print(f"{len(chosen) - len(missing)} of {len(chosen)} cohorts are there already", flush=True)
@@ -162,7 +157,7 @@ def train_folder(
                 seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
                 kept, done = _keep(part, cohort, seconds, half, out), done + 1
                 if bundles is not None:
-                    bundles.add([*kept, *([out / EXCHANGE] if done == 1 else [])])
+                    bundles.add([*kept, *([out / job.EXCHANGE] if done == 1 else [])])
                 told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s"
                 print(f"{done}/{waiting} {part.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
 
@@ -180,14 +175,6 @@ def _generations(chosen: Sequence[Order], by_name: Mapping[str, Order]) -> list[
     return [*earlier, [order for order in chosen if order.name not in known]]
 
 
-def read_exchange(folder: Path) -> dict[str, Any]:
-    """Orders and cells of a folder."""
-    document = read_json(folder / EXCHANGE, FORMAT, "export the study again")
-    if not isinstance(document.get("orders"), list) or not isinstance(document.get("cells"), list):
-        raise UserError(str(folder / EXCHANGE), "names no orders or no cells; export the study again")
-    return document
-
-
 def finished(order: Order, out: Path) -> bool:
     """Whether this version of the code has trained the order already; a result that is not whole counts for nothing."""
     try:
@@ -198,31 +185,16 @@ def finished(order: Order, out: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What came back of an order."""
+class Result(ResultFiles):
+    """What came back of an order, and the order."""
 
     order: Order
-    weights: dict[str, torch.Tensor]
-    """Stacked, with the scale of the recording."""
-    steps: tuple[int, ...]
-    codes: NDArray[np.unsignedinteger[Any]]
-    """[steps, S, T, held-out episodes]."""
-    notes: dict[str, Any]
 
 
 def read_result(order: Order, out: Path) -> Result | None:
     """The result of an order; none if it is not there yet."""
-    path = out / f"{order.name}.safetensors"
-    if not path.exists():
-        return None
-    weights, notes = read_tensors(path)
-    try:
-        with path.with_suffix(".npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            steps, codes = tuple(arrays["steps"].tolist()), arrays["codes"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
-        reason = f"not a whole file of codes ({problem}); delete {path.name} beside it and train the order again"
-        raise UserError(str(path.with_suffix(".npz")), reason) from None
-    return Result(order, weights, steps, codes, {key: json.loads(text) for key, text in notes.items()})
+    files = job.read_result(out, order.name, len(order.runs))
+    return None if files is None else Result(**vars(files), order=order)
 
 
 def trainings(
@@ -304,12 +276,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
     """Codes first, weights last: a result is there when its weights are."""
     order, name = part.order, part.order.name
     kind = np.uint8 if order.codes <= 256 else np.uint16
-    content = io.BytesIO()
-    codes = np.stack(list(part.snapshots.values())).astype(kind)
-    np.savez_compressed(content, steps=np.array(list(part.snapshots)), codes=codes)
-    partial = out / f"{name}.npz.{os.getpid()}.partial"
-    partial.write_bytes(content.getvalue())
-    partial.replace(out / f"{name}.npz")
+    snapshots = {step: codes.astype(kind) for step, codes in part.snapshots.items()}
     notes = {
         "order": asdict(order),
         "architecture": asdict(cohort.plan.carrier),
@@ -323,14 +290,13 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
         "torch": torch.__version__.split("+")[0],
         "code_version": code_version(),
     }
-    written = {key: json.dumps(value) for key, value in notes.items()}
     weights = {key: value for key, value in cohort.parameters.items() if key not in _training_only(cohort)}
     weights = {key: value.half() if half else value for key, value in weights.items()}
-    write_tensors(out / f"{name}.safetensors", weights | part.prepared.scale.tensors(), written)
+    paths = job.write_result(out, name, weights | part.prepared.scale.tensors(), snapshots, notes)
     times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
     times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(order.runs)}
     write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
-    return out / f"{name}.npz", out / f"{name}.safetensors"
+    return paths
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parents[3] / "results"
 
 
 def row(cell: str = "a", seed: int = 0, **more: Any) -> dict[str, Any]:
-    return ledger_row(cell, seed, True, None, **more)
+    return ledger_row(cell, seed, True, **more)
 
 
 def test_rows_are_sorted_and_numbers_short(tmp_path: Path):

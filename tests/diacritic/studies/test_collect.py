@@ -9,14 +9,15 @@ import pytest
 from exchanged import FREE, PLAIN, exported
 
 from certify.errors import UserError
+from diacritic.files.archive import Bundles
+from diacritic.files.job import EXCHANGE
 from diacritic.rollout.run_loading import groups
 from diacritic.studies.collect import import_results
 from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.recorded import measure, reported
 from diacritic.studies.recordings import recording
 from diacritic.tasks.registry import make as make_task
-from diacritic.training.archive import Bundles
-from diacritic.training.worker import EXCHANGE, read_result, train_folder
+from diacritic.training.worker import read_result, train_folder
 
 
 @pytest.fixture(scope="module")

@@ -38,15 +38,15 @@ def test_an_error_inside_is_not_taken_for_a_lock(tmp_path: Path):
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    row = ledger_row("a", 0, True, None)
+    row = ledger_row("a", 0, True)
     path = tmp_path / "x.jsonl"
     merge_ledger(path, [row])
 
     def full(file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patch, pytest.raises(UserError, match="No space left on device; free some space"):
-        patch.setattr("os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UserError, match="No space left on device; free some space"):
         merge_ledger(path, [{**row, "seed": 1}])
     assert [r["seed"] for r in read_ledger(path)] == [0]
     assert list(tmp_path.iterdir()) == [path]

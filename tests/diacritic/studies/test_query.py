@@ -13,7 +13,7 @@ from diacritic.studies.query import export_parquet, query
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    base = ledger_row("x", 0, True, None)
+    base = ledger_row("x", 0, True)
     first = {**base, "study": "a", "cell": "x", "rate": {"gap 1": 1.5}, "success": None, "beta": 0}
     second = {**base, "study": "a", "cell": "y", "rate": {"gap 1": 0.5}, "success": 0.25, "beta": 0.5}
     write_ledger(tmp_path / "a.jsonl", [first, second])

@@ -17,13 +17,14 @@ from exchanged import FREE, PLAIN, exported
 import certify
 import diacritic
 from certify.errors import UserError
+from diacritic.files.archive import Bundles
+from diacritic.files.job import EXCHANGE, read_job
 from diacritic.studies.tasks import task
 from diacritic.training import compress_recorded, worker
-from diacritic.training.archive import Bundles
 from diacritic.training.cohort import Cohort
 from diacritic.training.cohort_batching import Share
 from diacritic.training.fit_transition import Effort
-from diacritic.training.worker import EXCHANGE, finished, read_exchange, read_result, train_folder
+from diacritic.training.worker import finished, read_result, train_folder
 
 LEAN = ("torch", "torchgen", "functorch", "numpy", "numpy.libs", "safetensors", "sympy", "mpmath", "networkx")
 SUPERVISED = [replace(PLAIN, learner=name) for name in ("event-agnostic", "task-informed", "teacher-state", "join")]
@@ -181,10 +182,10 @@ def test_words_choose_orders_and_bad_folders_are_named(tmp_path: Path, demos: Pa
     with pytest.raises(UserError, match="no order's name holds 'absent'"):
         train_folder(tmp_path / "x", tmp_path / "out", only="absent")
     with pytest.raises(UserError, match="cannot be read"):
-        read_exchange(tmp_path / "nowhere")
+        read_job(tmp_path / "nowhere")
     document = json.loads((tmp_path / "x" / EXCHANGE).read_text())
     (tmp_path / "x" / EXCHANGE).write_text(json.dumps({**document, "orders": [{"learner": "plain", "new": 1}]}))
-    with pytest.raises(UserError, match="new: unknown"):
+    with pytest.raises(UserError, match="has an unknown field 'new'"):
         train_folder(tmp_path / "x", tmp_path / "out")
 
 

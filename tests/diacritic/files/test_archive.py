@@ -1,11 +1,12 @@
 """Bundles are few, whole, of a bounded size, and come apart again."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from certify.errors import UserError
-from diacritic.training.archive import Bundles, unbundled
+from diacritic.files.archive import Bundles, unbundled
 
 
 def test_files_that_belong_together_stay_together_and_bundles_stay_small(tmp_path: Path):
@@ -27,6 +28,21 @@ def test_files_that_belong_together_stay_together_and_bundles_stay_small(tmp_pat
 def test_a_plain_folder_is_itself(tmp_path: Path):
     with unbundled(tmp_path) as folder:
         assert folder == tmp_path
+
+
+def test_entries_that_would_leave_the_folder_are_refused(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "results-1.zip", "w") as archive:
+        archive.writestr("../outside", "x")
+    with pytest.raises(UserError, match="cannot name a file"), unbundled(tmp_path):
+        pass
+
+
+def test_archives_that_unpack_to_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("diacritic.files.archive.UNPACKED", 1000)
+    with zipfile.ZipFile(tmp_path / "results-1.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb", b"0" * 1001)
+    with pytest.raises(UserError, match="holds more than 1000 bytes"), unbundled(tmp_path):
+        pass
 
 
 def test_a_broken_bundle_is_named(tmp_path: Path):
