@@ -17,6 +17,7 @@ from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
 from certify.errors import UserError
 from certify.stationary.chain import TooMuchWork
+from certify.stationary.frames import Frames, frames
 from certify.stationary.longrun import long_run, masses
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.merging import Codes, fewest_codes
@@ -35,6 +36,7 @@ REGIMES = {
     3: "the expert knows more than a history tells; more posteriors are reached than were followed",
 }
 _MOST_CODES = 2_000  # strong classes whose codes are counted
+_MOST_FRAMES = 400  # strong classes whose frames are counted
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,13 @@ class StationaryAnswer:
         return StationaryMachine.from_tables(self.relation.observer, self.codes.first or {}, self.codes.tables or {})
 
     @cached_property
+    def frames(self) -> tuple[Frames, ...]:
+        """How many past steps fix the law: with actions, and by observations alone; none where it is not computed."""
+        if not self.exact or self.relation.observer.size > _MOST_FRAMES:
+            return ()
+        return tuple(frames(self.relation.observer, actions) for actions in (True, False))
+
+    @cached_property
     def witnesses(self) -> tuple[str, ...]:
         """Why memory is needed, and which assumptions fail, in words."""
         lines: list[str] = []
@@ -164,6 +173,7 @@ class StationaryAnswer:
             else None,
             "codes": self._codes,
             "floors": self._floors,
+            "frames": [{"actions": f.actions, "k": f.k, "text": f.text} for f in self.frames],
             "witnesses": list(self.witnesses),
         }
 

@@ -18,7 +18,7 @@ from certify.core.partition import components
 from certify.errors import UserError
 from certify.stationary.answer import StationaryAnswer
 from certify.stationary.chain import TooMuchWork, pairs_chain
-from certify.stationary.frames import Frames, frames
+from certify.stationary.frames import Frames
 from certify.stationary.longrun import conditional_bits, long_run, masses, proves_mean
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.observer import Observer, Search, TooMany
@@ -29,7 +29,6 @@ from certify.stationary.relation import Matrix, separating_word
 FORMAT = "certify-certificate/2"
 MOST_TYPES = 11  # of histories in one component, as the checker has it
 _MOST_STATES = 1_500  # strong classes whose conflicts are written as words
-_MOST_FRAMES = 300  # strong classes whose frames are claimed
 _MOST_POSTERIORS = 5_000  # that the checker has to follow one by one
 
 
@@ -57,10 +56,8 @@ def certificate(answer: StationaryAnswer) -> dict[str, Any]:
             "machine": _machine(answer.smallest_machine),
             "clique": [observer.history(node) for node in answer.codes.clique],
         }
-    if answer.relation.observer.size <= _MOST_FRAMES:
-        claims = [_frames(frames(answer.observer, actions)) for actions in (True, False)]
-        document["frames"] = [claim for claim in claims if claim is not None]
-    return document
+    claims = [claim for claim in map(_frames, answer.frames) if claim is not None]
+    return {**document, "frames": claims} if claims else document
 
 
 def _grain(answer: StationaryAnswer) -> str:

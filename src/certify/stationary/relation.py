@@ -1,7 +1,7 @@
 """Compatibility for ever: the greatest relation closed under common continuations, its classes, and its witnesses."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,11 +30,12 @@ class Relation:
     count: int
     lookahead: int | None  # the longest shortest word that separates two conflicting histories
     triple: tuple[int, int, int] | None = None  # a ~ b ~ c, yet a and c conflict
+    matrix: Matrix | None = field(default=None, repr=False, compare=False)  # conflicts, where they were needed
 
     @cached_property
     def conflicts(self) -> Matrix:
         """Which strong classes conflict; those of different observations as far as common continuations show it."""
-        return conflicts(self.observer)[0]
+        return conflicts(self.observer)[0] if self.matrix is None else self.matrix
 
     @property
     def small(self) -> bool:
@@ -54,11 +55,8 @@ def compatibility(observer: Observer) -> Relation:
     matrix, rounds = conflicts(strong)
     classes, transitive, triple = _classes(strong, matrix)
     if not transitive:
-        relation = Relation(strong, state, False, splits.labels, splits.count, rounds, triple)
-    else:
-        relation = Relation(strong, state, True, classes, int(classes.max()) + 1, rounds)
-    relation.__dict__["conflicts"] = matrix  # known already
-    return relation
+        return Relation(strong, state, False, splits.labels, splits.count, rounds, triple, matrix)
+    return Relation(strong, state, True, classes, int(classes.max()) + 1, rounds, None, matrix)
 
 
 def conflicts(observer: Observer) -> tuple[Matrix, int]:

@@ -4,10 +4,7 @@ from collections.abc import Callable
 
 from certify.errors import inert
 from certify.stationary.answer import REGIMES, StationaryAnswer
-from certify.stationary.frames import frames
 from certify.stationary.rates import Bits
-
-_MOST_FRAMES = 400  # strong classes for which frames are reported
 
 
 def show(answer: StationaryAnswer, out: Callable[[str], None] = print) -> None:
@@ -75,9 +72,7 @@ def _structure(answer: StationaryAnswer) -> list[str]:
         codes = answer.codes
         count = f"{codes.low}" if codes.count else f"between {codes.low} and {codes.high}"
         said.append(f"Fewest codes of one machine: {count}.")
-    if relation.observer.size <= _MOST_FRAMES:
-        said += [f"Frames: {frames(answer.observer, actions).text}." for actions in (True, False)]
-    return said
+    return said + [f"Frames: {stack.text}." for stack in answer.frames]
 
 
 def _text(bits: Bits) -> str:

@@ -49,6 +49,7 @@ def test_every_task_gives_a_machine_that_is_right_for_ever(name: str):
         assert answer.smallest_machine is not None
         assert right_for_ever(answer.smallest_machine, answer.process).right
     assert answer.to_dict()["regime"] == answer.regime
+    assert len(answer.to_dict()["frames"]) == (2 if answer.exact else 0)
     assert answer.witnesses
 
 
