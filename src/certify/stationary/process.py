@@ -23,6 +23,7 @@ MOST_STATES = 2_000_000
 S = TypeVar("S", bound=Hashable)
 Row = tuple[tuple[int, Fraction], ...]  # (state, probability) by state, no zeros
 LawLike = Mapping[str, Rational] | str
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character: JSON can say it, UTF-8 cannot
 
 
 @dataclass(frozen=True)
@@ -247,6 +248,8 @@ def fields(given: Any, place: str, needed: set[str] | None = None, optional: set
     twice = getattr(given, "duplicate", None)
     if twice is not None:
         raise UserError(place, f"the key {twice!r} is given twice")
+    for key in given:
+        text(key, place)
     if needed is not None:
         missing, unknown = sorted(needed - given.keys()), sorted(given.keys() - needed - (optional or set()))
         if missing or unknown:
@@ -270,6 +273,6 @@ def number(given: Any) -> int | None:
 
 def text(given: Any, place: str) -> str:
     """A name."""
-    if type(given) is not str:
+    if type(given) is not str or _SURROGATE.search(given):
         raise UserError(place, "expected text")
     return given
