@@ -31,12 +31,11 @@ def damaged(document: Any, rng: random.Random) -> str:
         text = json.dumps(document)
         at = rng.randrange(len(text))
         return text[:at] if rng.random() < 0.3 else text[:at] + chr(rng.randrange(1, 300)) + text[at + 1 :]
-    holder, key = None, None
-    value = document
-    while isinstance(value, dict | list) and value and (holder is None or rng.random() < 0.8):
-        holder, key = value, rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
-        value = value[key]
-    assert holder is not None
+    holder: Any = document
+    key: Any = rng.choice(list(document))
+    while isinstance(holder[key], dict | list) and holder[key] and rng.random() < 0.8:
+        holder = holder[key]
+        key = rng.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
     kind = rng.randrange(3)
     if kind == 0:
         del holder[key]
