@@ -119,9 +119,9 @@ def literal_loop(cohort: Cohort) -> Callable[[], None]:
         trace = reference.trace(
             cohort.parameters, cohort.plan.carrier, data, data.weight.unsqueeze(0), cohort.plan.preset.gradient
         )
-        losses = [term.loss(trace, data, cohort.clock) for term in cohort.plan.learner.terms]
+        losses = [term.loss(trace, data, cohort.schedule) for term in cohort.plan.learner.terms]
         cohort.optimiser.descend(torch.stack(losses).sum())
-        cohort.clock.step.add_(1)
+        cohort.schedule.step.add_(1)
 
     return update
 

@@ -14,7 +14,7 @@ from diacritic.training.data import Data, from_arrays
 from diacritic.training.learner import learner
 from diacritic.training.objectives.base import Term
 from diacritic.training.randomness import initial
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 One = Mapping[str, Tensor]  # the parameters of one run
@@ -140,10 +140,10 @@ def _everything(data: Data, made: torch.Generator) -> Data:
     )
 
 
-def clock_at(runs: int, step: int = 0, steps: int = 10, **more: object) -> Clock:
+def schedule_at(runs: int, step: int = 0, steps: int = 10, **more: object) -> Schedule:
     """Runs with seeds 7, 8, …, β = 0.1, 0.2, … and auxiliary weights 1, 2, …"""
     number = torch.arange(1, runs + 1, dtype=torch.float64)
-    made = Clock(torch.tensor(step), steps, torch.arange(runs) + 7, 0.1 * number, number)
+    made = Schedule(torch.tensor(step), steps, torch.arange(runs) + 7, 0.1 * number, number)
     return replace(made, **more)
 
 
@@ -153,7 +153,7 @@ class Scene:
 
     trace: Trace
     data: Data
-    clock: Clock
+    schedule: Schedule
     parameters: dict[str, Tensor]
 
     @property
@@ -181,7 +181,9 @@ class Scene:
         return torch.stack(total)
 
 
-def scene(terms: Sequence[Term], data: Data, architecture: Architecture = TINY, clock: Clock | None = None) -> Scene:
+def scene(
+    terms: Sequence[Term], data: Data, architecture: Architecture = TINY, schedule: Schedule | None = None
+) -> Scene:
     """Two runs of random weights for the cell and these terms, traced step by step."""
     layers = memory_of(architecture).weights(data.shape, architecture)
     for term in terms:
@@ -189,7 +191,7 @@ def scene(terms: Sequence[Term], data: Data, architecture: Architecture = TINY, 
     parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2]).items()}
     weight = data.weight.expand(2, -1)
     trace = reference.trace(parameters, architecture, data, weight, "full")
-    return Scene(trace, data, clock_at(2) if clock is None else clock, parameters)
+    return Scene(trace, data, schedule_at(2) if schedule is None else schedule, parameters)
 
 
 def error(prediction: Tensor, target: Tensor, symbolic: bool) -> Tensor:
@@ -242,7 +244,7 @@ def assert_engine_agrees(
     counts[:, 0] += 1
     weight = counts / counts.sum(1, keepdim=True)
     pull = torch.rand(len(seeds), generator=made, dtype=torch.float64) + 0.5
-    clock = clock_at(len(seeds))
+    schedule = schedule_at(len(seeds))
     found = []
 
     def loop(p: Mapping[str, Tensor], a: Architecture, d: Data, w: Tensor) -> Trace:
@@ -250,7 +252,7 @@ def assert_engine_agrees(
 
     for one in (loop, engine):
         trace = one(parameters, carrier, data, weight)
-        losses = torch.stack([term.loss(trace, data, clock) for term in chosen.terms])
+        losses = torch.stack([term.loss(trace, data, schedule) for term in chosen.terms])
         found.append((trace.step_code, losses, gradients(losses * pull, parameters)))
     (codes, losses, flow), (other_codes, other_losses, other_flow) = found
     assert torch.equal(codes, other_codes)

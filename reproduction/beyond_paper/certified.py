@@ -62,11 +62,11 @@ def run_place(place: Place, seeds: int = SEEDS) -> list[Row]:
     begun = time.perf_counter()
     labels = certified_labels(place.model, requirement)
     labelled = time.perf_counter()
-    cohort, taught = train_certified(plan, data, labels, effort=effort)
+    cohort, fit = train_certified(plan, data, labels, effort=effort)
     ended = time.perf_counter()
     rows = facts(STUDY, place, plan, cohort, ended - begun)
     for row, verdict in zip(rows, judged(place, cohort), strict=True):
-        row |= verdict | {"steps": taught.steps, "codes_used": labels.machine.codes, "horizon": place.model.horizon}
+        row |= verdict | {"steps": fit.steps, "codes_used": labels.machine.codes, "horizon": place.model.horizon}
         row["label_seconds"], row["teach_seconds"] = round(labelled - begun, 3), round(ended - labelled, 3)
     return rows
 

@@ -20,7 +20,7 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.scheduler import Part, take_turns, train_together
+from diacritic.training.scheduler import Part, round_robin, train_round_robin
 from diacritic.training.symbolic import from_model
 
 
@@ -90,13 +90,13 @@ def run_cell(cell: Cell, device: str = "cpu") -> list[Row]:
     """Train and judge one cell in this process."""
     begun = time.perf_counter()
     cohort = start(cell, device)
-    train_together([cohort])
+    train_round_robin([cohort])
     return _judged(cell, cohort, time.perf_counter() - begun)
 
 
 def run_cells(cells: Sequence[Cell], device: str, together: int) -> Iterator[list[Row]]:
     """Train so many cells at once, in turns; the rows of one cell after another, as they finish."""
-    for one in take_turns(
+    for one in round_robin(
         (_Training(cell=cell, cohort=start(cell, device), end=cell.steps) for cell in cells), together
     ):
         yield _judged(one.cell, one.cohort, one.seconds)

@@ -14,9 +14,9 @@ from certify.machines.merging import NONE
 from diacritic.memory.certified_codes import Labels
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.data import Data
-from diacritic.training.fit_transition import Effort, Taught, teach
+from diacritic.training.fit_transition import Effort, FitResult, fit_transition
 from diacritic.training.learner import learner
-from diacritic.training.transition_dataset import lesson
+from diacritic.training.transition_dataset import transition_dataset
 
 CERTIFIED = learner("certified")
 
@@ -28,25 +28,25 @@ def words(data: Data) -> Ints:
 
 def train_certified(
     plan: Plan, data: Data, labels: Labels, device: str = "cpu", effort: Effort | None = None
-) -> tuple[Cohort, Taught]:
-    """Every run of the plan, taught the certified transition; the cohort is an ordinary one, for any judge."""
+) -> tuple[Cohort, FitResult]:
+    """Every run of the plan, fitted to the certified transition; the cohort is an ordinary one, for any judge."""
     count = plan.carrier.codes
     if labels.machine.codes > count:
         raise UserError("--codes", f"{count} are too few; this machine needs {labels.machine.codes}")
     along = labels.machine.walk(words(data))
     if (along == NONE).any():
         t, n = np.argwhere(along == NONE)[0]
-        raise UserError(f"episode {n}, step {t + 1}", "is no history of the certified model; certify what was recorded")
+        raise UserError(f"episode {n}, step {t + 1}", "is not a history of the certified model; certify the recording")
     given = data.to(device, plan.precision)
     codes = torch.from_numpy(along).to(device).expand(len(plan.runs), -1, -1)
     begun = {name: value.to(device) for name, value in start(plan, data).items()}
-    taught = teach(begun, plan.carrier, given, lesson(given, codes, count), effort)
-    return adopt(plan, data, taught, device), taught
+    fit = fit_transition(begun, plan.carrier, given, transition_dataset(given, codes, count), effort)
+    return adopt(plan, data, fit, device), fit
 
 
-def adopt(plan: Plan, data: Data, taught: Taught, device: str = "cpu") -> Cohort:
-    """Taught parameters as a trained cohort."""
-    cohort = Cohort(plan, data, device, taught.parameters)
-    cohort.optimiser.diverged |= taught.diverged
+def adopt(plan: Plan, data: Data, fit: FitResult, device: str = "cpu") -> Cohort:
+    """Fitted parameters as a trained cohort."""
+    cohort = Cohort(plan, data, device, fit.parameters)
+    cohort.optimiser.diverged |= fit.diverged
     cohort.resume_at(plan.steps)
     return cohort

@@ -32,7 +32,7 @@ def _restart(cohort: Cohort, trace: Trace, name: str) -> None:
     row = _drawn_steps(cohort, trace, codebook.shape[1])
     proposals = trace.steps(trace.proposal).flatten(1, 2)
     chosen = proposals.gather(1, row.unsqueeze(-1).expand(-1, -1, codebook.shape[-1]))
-    offset = OFFSET * (2 * cohort.clock.uniform(STREAMS["restart offset"], *codebook.shape[1:]) - 1)
+    offset = OFFSET * (2 * cohort.schedule.uniform(STREAMS["restart offset"], *codebook.shape[1:]) - 1)
     chosen = chosen + offset.to(chosen.dtype)
     dead = (usage(trace) == 0) & ~cohort.optimiser.diverged.unsqueeze(1) & chosen.isfinite().all(-1)
     cohort.optimiser.replace(name, chosen, dead.unsqueeze(-1))
@@ -46,7 +46,7 @@ def _drawn_steps(cohort: Cohort, trace: Trace, count: int) -> Tensor:
     the same.
     """
     weight = trace.step_weight.expand(-1, trace.rows.horizon, -1).flatten(1)
-    luck = cohort.clock.uniform(STREAMS["restart"], weight.shape[1])
+    luck = cohort.schedule.uniform(STREAMS["restart"], weight.shape[1])
     waiting, order = (-luck.double().log() / weight.double()).sort(dim=-1, stable=True)
     usable = waiting.isfinite().sum(1, keepdim=True).clamp(min=1)
     return order.gather(1, torch.arange(count, device=order.device) % usable)

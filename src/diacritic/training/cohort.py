@@ -19,7 +19,7 @@ from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial
-from diacritic.training.schedule import STREAMS, Clock
+from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.threads import threads_for
 from diacritic.training.trace import Trace
 
@@ -113,7 +113,7 @@ class Cohort:
         rates = torch.tensor([preset.rate if run.rate is None else run.rate for run in plan.runs])
         self.optimiser = Adam({k: v.to(self.device) for k, v in begun.items()}, rates.to(self.device), preset.clip)
         auxiliary = [plan.learner.auxiliary if run.auxiliary is None else run.auxiliary for run in plan.runs]
-        self.clock = Clock(
+        self.schedule = Schedule(
             torch.zeros((), dtype=torch.int64, device=self.device),
             plan.steps,
             torch.tensor([run.seed for run in plan.runs], device=self.device),
@@ -131,16 +131,16 @@ class Cohort:
         self._places = self._computed()
         self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
         self._graph: torch.cuda.CUDAGraph | None = None
-        self.step = 0  # as the clock's, but known without asking the device
+        self.step = 0  # as in the schedule, but known without asking the device
 
     @property
     def parameters(self) -> dict[str, Tensor]:
         return self.optimiser.parameters
 
     def resume_at(self, step: int) -> None:
-        """Set the clock, after a saved state has been loaded."""
+        """Go to a step of the schedule, after a saved state has been loaded."""
         self.step = step
-        self.clock.step.fill_(step)
+        self.schedule.step.fill_(step)
 
     def episode_weight(self) -> Tensor:
         """The weight of each episode in this update, [S, n]: its own, or a multinomial count of `batch` draws.
@@ -151,7 +151,7 @@ class Cohort:
         if batch is None:
             return self._weight.expand(runs, -1)
         drawn = torch.searchsorted(
-            self._cumulative, self.clock.uniform(STREAMS["batch"], batch).to(self._cumulative.dtype)
+            self._cumulative, self.schedule.uniform(STREAMS["batch"], batch).to(self._cumulative.dtype)
         )
         ones = torch.full_like(drawn, 1.0, dtype=self.plan.precision)
         counts = torch.zeros(runs, episodes, dtype=self.plan.precision, device=self.device)
@@ -190,21 +190,21 @@ class Cohort:
     def _noise(self) -> Tensor:
         """Standard normal numbers by Box and Muller, [S, T, N, d]."""
         size = (2, self.data.horizon, self.data.episodes, self.plan.carrier.code_size)
-        u = self.clock.uniform(STREAMS["noise"], *size).to(self.plan.precision).clamp(min=2.0**-25)
+        u = self.schedule.uniform(STREAMS["noise"], *size).to(self.plan.precision).clamp(min=2.0**-25)
         return (-2 * u[:, 0].log()).sqrt() * (2 * torch.pi * u[:, 1]).cos()
 
     def strength(self) -> Tensor | float:
         """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 over the first 70 % of training."""
         carrier = self.plan.carrier
-        return self.clock.falling(0.0, 0.7) if memory_of(carrier).annealed(carrier) else 1.0
+        return self.schedule.falling(0.0, 0.7) if memory_of(carrier).annealed(carrier) else 1.0
 
     def update(self) -> None:
         """One step of training, on tensors alone."""
         trace = self.trace(self.episode_weight())
-        losses = torch.stack([term.loss(trace, self.data, self.clock) for term in self.plan.learner.terms])
+        losses = torch.stack([term.loss(trace, self.data, self.schedule) for term in self.plan.learner.terms])
         self.losses.copy_(losses.detach())
         self.optimiser.descend(losses.sum())
-        self.clock.step.add_(1)
+        self.schedule.step.add_(1)
 
     @property
     def numbers(self) -> int:

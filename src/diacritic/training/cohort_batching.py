@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Share:
+class CohortPart:
     """What one recording's runs bring into a cohort."""
 
     plan: Plan
@@ -32,7 +32,7 @@ class Share:
     """Their parameters before training."""
 
 
-def kind(share: Share, device: str) -> Hashable | None:
+def kind(share: CohortPart, device: str) -> Hashable | None:
     """Shares of one kind can train as one cohort; none: it trains alone."""
     plan, data = share.plan, share.data
     if not separable(plan, data):
@@ -42,7 +42,7 @@ def kind(share: Share, device: str) -> Hashable | None:
     return replace(plan, runs=()), tuple(data.target.shape), data.shape.observation
 
 
-def _fused(share: Share) -> bool:
+def _fused(share: CohortPart) -> bool:
     """Whether the fused kernels compute it: without them many runs at once gain nothing."""
     if share.plan.low is None:
         return False
@@ -51,7 +51,7 @@ def _fused(share: Share) -> bool:
     return fits(share.start, parallel.tokens(share.data))
 
 
-def packs(items: Iterable[tuple[Hashable | None, int, T]], most: int) -> Iterator[list[T]]:
+def pack(items: Iterable[tuple[Hashable | None, int, T]], most: int) -> Iterator[list[T]]:
     """Items, each with its kind and its number of runs, as packs of one kind with at most so many runs.
 
     Items are asked for one by one. A pack goes when it is full or the next of its kind has no room in it, the others
@@ -74,7 +74,7 @@ def packs(items: Iterable[tuple[Hashable | None, int, T]], most: int) -> Iterato
     yield from filling.values()
 
 
-def joined(datas: Sequence[Data], runs: Sequence[int]) -> Data:
+def concatenated(datas: Sequence[Data], runs: Sequence[int]) -> Data:
     """Recordings end to end, of which the first is learned from by the first `runs[0]` runs, and so on.
 
     It holds what imitation needs; what only other learners read is left out.
@@ -102,17 +102,17 @@ def _shifted(indices: Sequence[Tensor], rows: Sequence[int]) -> Tensor:
     return torch.cat([index + begin for index, begin in zip(indices, begins, strict=True)], 1)
 
 
-def one_cohort(shares: Sequence[Share], device: str = "cpu") -> Cohort:
+def one_cohort(shares: Sequence[CohortPart], device: str = "cpu") -> Cohort:
     """All runs of shares of one kind as one cohort."""
     if len(shares) == 1:
         return Cohort(shares[0].plan, shares[0].data, device, shares[0].start)
     plan = replace(shares[0].plan, runs=tuple(run for share in shares for run in share.plan.runs))
-    data = joined([share.data for share in shares], [len(share.plan.runs) for share in shares])
+    data = concatenated([share.data for share in shares], [len(share.plan.runs) for share in shares])
     start = {name: torch.cat([share.start[name] for share in shares]) for name in shares[0].start}
     return Cohort(plan, data, device, start)
 
 
-def apart(cohort: Cohort, shares: Sequence[Share]) -> list[Cohort]:
+def split(cohort: Cohort, shares: Sequence[CohortPart]) -> list[Cohort]:
     """A cohort of each share's runs as they now are, to look at; only the joint one goes on."""
     if len(shares) == 1:
         return [cohort]

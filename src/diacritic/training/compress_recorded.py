@@ -16,7 +16,7 @@ from certify.core.exact import Ints, pair
 from certify.errors import UserError
 from diacritic.training.cohort import Cohort
 from diacritic.training.fit_transition import Effort
-from diacritic.training.forgetting import LANDED, Watched, choose, forget, most_frequent
+from diacritic.training.forgetting import REACHED, Watched, choose, forget, most_frequent
 
 RISE = 0.002  # largest rise of the squared error of standardised actions, beside the relative one
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
@@ -24,7 +24,7 @@ EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 
 
 @dataclass(frozen=True)
-class Afterwards:
+class Compressed:
     """A cohort that has forgotten, and of every run why it did or did not."""
 
     cohort: Cohort
@@ -32,27 +32,27 @@ class Afterwards:
     updates: int
     codes: list[int | None]
     """How many codes are left of each run's; none where merging found more than there are."""
-    stray: list[float]
+    inconsistent: list[float]
     """Largest share of episodes in which a run decides otherwise than it usually does with that (merged) code."""
     right: list[float]
     """Least share of episodes in which it decided as the expert did, before."""
     same: list[float]
-    """Least share of episodes in which the taught run decides as it did before."""
-    landed: list[float]
-    """Share of steps at which the taught recurrence reaches its new code."""
+    """Least share of episodes in which the fitted run decides as it did before."""
+    reached: list[float]
+    """Share of steps at which the fitted recurrence reaches its new code."""
     loss: list[tuple[float, float]]
-    """The imitation loss before, and of the taught run."""
+    """The imitation loss before, and of the fitted run."""
 
     @property
     def notes(self) -> dict[str, Any]:
-        """All but the weights, as JSON can hold it."""
-        kept = ("stray", "right", "same", "landed")
-        shares = {key: [round(share, 6) for share in getattr(self, key)] for key in kept}
+        """All but the weights, as JSON can hold it; under the keys that ledgers have."""
+        named = {"stray": self.inconsistent, "right": self.right, "same": self.same, "landed": self.reached}
+        shares = {key: [round(share, 6) for share in values] for key, values in named.items()}
         loss = [[round(before, 6), round(after, 6)] for before, after in self.loss]
         return {"changed": self.changed, "updates": self.updates, "codes": self.codes, **shares, "loss": loss}
 
 
-def forgotten(cohort: Cohort, effort: Effort | None = None) -> Afterwards:
+def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     """Every run of a cohort trained on a recording, with as few codes as its own decisions need.
 
     A run keeps its old weights where `forget` would keep them and where it then decides otherwise; also where it did
@@ -66,16 +66,16 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Afterwards:
     watched = watch_recording(whole)
     tried = forget(whole, watched, effort or EFFORT, fresh=False, worse=RISE)
     codes = [run.codes if found is None else found.codes for run, found in zip(watched, tried.merged, strict=True)]
-    stray = [strays(replace(run, codes=own)) for run, own in zip(watched, codes, strict=True)]
+    inconsistent = [inconsistent_share(replace(run, codes=own)) for run, own in zip(watched, codes, strict=True)]
     right = [agreement(run, expert_decisions(run, whole)) for run in watched]
     same = [agreement(run, after.behaviour) for run, after in zip(watched, watch_recording(tried.cohort), strict=True)]
     changed = [
-        new and rare <= 1 - LANDED and min(shares) >= LANDED
-        for new, rare, *shares in zip(tried.changed, stray, right, same, strict=True)
+        new and rare <= 1 - REACHED and min(shares) >= REACHED
+        for new, rare, *shares in zip(tried.changed, inconsistent, right, same, strict=True)
     ]
     kept = choose(torch.tensor(changed, device=cohort.device), tried.cohort, cohort)
     counts = [None if found is None else found.count for found in tried.merged]
-    return Afterwards(kept, changed, tried.steps, counts, stray, right, same, tried.landed, tried.loss)
+    return Compressed(kept, changed, tried.steps, counts, inconsistent, right, same, tried.reached, tried.loss)
 
 
 @torch.no_grad()
@@ -112,7 +112,7 @@ def decided(actions: NDArray[Any], expert: NDArray[Any], symbols: Ints, classes:
     return found
 
 
-def strays(watched: Watched) -> float:
+def inconsistent_share(watched: Watched) -> float:
     """The largest weight, at any step, of the episodes that do not behave as is usual in their state (t, Ō_t, C_t)."""
     steps = zip(watched.symbols, watched.codes, watched.behaviour, strict=True)
     weight = watched.weight / watched.weight.sum()

@@ -1,8 +1,8 @@
-"""Teach a transition: every step in parallel, the code before it given; no recurrence is differentiated or even run.
+"""Fit a transition: every step in parallel, the code before it given; no recurrence is differentiated or even run.
 
 The loss of a row is −log softmax_k(−‖ẽ − e_k‖²/τ) at the code that it is to reach, with τ a tenth of the squared
 distance between neighbouring used codes at the start; beside it imitation on the given code, and ‖ẽ − e‖² per
-dimension, which keeps proposals near their codes. Once every row lands on its code, induction over the steps says that
+dimension, which keeps proposals near their codes. Once every row reaches its code, induction over the steps says that
 the closed recurrence has those codes along every episode.
 """
 
@@ -23,10 +23,10 @@ from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.optimiser import Adam
 from diacritic.training.trace import Rows, Trace
-from diacritic.training.transition_dataset import Lesson, part
+from diacritic.training.transition_dataset import TransitionDataset, part
 
 SHARPNESS = 10.0  # neighbouring codes' squared distance over τ
-SURE = 0.9  # a row has landed once its code has this probability
+SURE = 0.9  # a row has reached its code once that has this probability
 LOOK_EVERY = 50
 FAR = 10.0  # largest norms between a used code and an unused one
 DRAWS = 0  # seed of the rows that are drawn, on the CPU, so that every device is given the same
@@ -38,52 +38,56 @@ class Effort:
     """How long and how fast."""
 
     steps: int = 2000
-    """At most so many updates; teaching ends once every row has landed."""
+    """At most so many updates; fitting ends once every row has reached its code."""
     rate: float = 3e-3
     """Learning rate of Adam."""
     clip: float = 1.0
     """Largest gradient norm of a run."""
     batch: int | None = None
-    """Rows of an update at most, drawn anew each time while the rate falls to zero; none: all rows. For recordings."""
+    """Rows of an update at most, drawn again each time while the rate falls to zero; none: all rows. For recordings."""
 
 
 @dataclass(frozen=True)
-class Taught:
-    """What came of it."""
+class FitResult:
+    """The fitted parameters, and how well they fit."""
 
     parameters: dict[str, Tensor]
-    landed: Tensor  # [S]: the weight of the rows whose nearest code is the right one
+    reached: Tensor  # [S]: the weight of the rows whose nearest code is the right one
     imitation: Tensor  # [S]: imitation loss on the given codes
     steps: int
     diverged: Tensor  # [S]
 
 
-def teach(
-    parameters: Mapping[str, Tensor], carrier: Architecture, data: Data, lesson: Lesson, effort: Effort | None = None
-) -> Taught:
-    """Parameters whose transition has learned the lesson, starting from the given ones."""
+def fit_transition(
+    parameters: Mapping[str, Tensor],
+    carrier: Architecture,
+    data: Data,
+    dataset: TransitionDataset,
+    effort: Effort | None = None,
+) -> FitResult:
+    """Parameters whose transition gives the codes of the dataset, starting from the given ones."""
     plain = carrier.side == "raw" and carrier.bound == "none" and carrier.readout == "direct" and carrier.persistent
     if not is_sole_carrier(carrier) or not plain:
-        raise UserError("architecture", "only the plain sole carrier can be taught a transition")
+        raise UserError("architecture", "only the plain sole carrier can be fitted to a transition")
     effort = effort or Effort()
     if effort.batch is not None and (effort.batch < 1 or data.shape.symbolic):
         raise UserError("batch", f"{effort.batch} rows at once: give none on symbolic tasks, 1 or more in recordings")
     begun = {name: value.detach().clone() for name, value in parameters.items()}
     runs = len(begun["codebook"])
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
-    used = _used(lesson, carrier.codes)
+    used = _used(dataset, carrier.codes)
     begun["codebook"] = park(begun["codebook"], used)
     optimiser = Adam(begun, rates, effort.clip)
     heat = _spacing(begun["codebook"], used) / SHARPNESS
-    chances, drawing, step = lesson.weight[0].cpu(), torch.Generator().manual_seed(DRAWS), 0
-    with working(f"teaching {lesson.before.shape[1]:,} rows to {runs} runs"):
+    chances, drawing, step = dataset.weight[0].cpu(), torch.Generator().manual_seed(DRAWS), 0
+    with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} runs"):
         while step < effort.steps:
-            seen, rows = data, lesson
+            seen, rows = data, dataset
             if effort.batch is not None:
                 drawn = torch.multinomial(chances, min(effort.batch, len(chances)), True, generator=drawing)
-                seen, rows = part(data, lesson, drawn.to(lesson.code.device))
+                seen, rows = part(data, dataset, drawn.to(dataset.code.device))
                 optimiser.rates.fill_(effort.rate * (1 - step / effort.steps))
-            trace = taught_trace(optimiser.parameters, seen, rows)
+            trace = fitted_trace(optimiser.parameters, seen, rows)
             chance = _log_chance(trace, heat)
             if step % LOOK_EVERY == 0 and _finished(chance, trace, rows, data):
                 break
@@ -92,20 +96,20 @@ def teach(
             optimiser.descend(trace.mean(acting - chance + near).sum())
             step += 1
     with torch.no_grad():
-        trace = taught_trace(optimiser.parameters, data, lesson)
-        acting = discrepancy(trace.read("act"), lesson.target, data.shape.symbolic)
-        landed = trace.mean((nearest(trace.proposal, trace.codebook) == lesson.code).to(trace.weight.dtype))
-        found = {name: value.detach().clone() for name, value in optimiser.parameters.items()}
-        return Taught(found, landed, trace.mean(acting), step, optimiser.diverged.clone())
+        trace = fitted_trace(optimiser.parameters, data, dataset)
+        acting = discrepancy(trace.read("act"), dataset.target, data.shape.symbolic)
+        reached = trace.mean((nearest(trace.proposal, trace.codebook) == dataset.code).to(trace.weight.dtype))
+        fitted = {name: value.detach().clone() for name, value in optimiser.parameters.items()}
+        return FitResult(fitted, reached, trace.mean(acting), step, optimiser.diverged.clone())
 
 
-def taught_trace(parameters: Mapping[str, Tensor], data: Data, lesson: Lesson) -> Trace:
+def fitted_trace(parameters: Mapping[str, Tensor], data: Data, dataset: TransitionDataset) -> Trace:
     """All rows at once, each from the code that it is given; gradients stay within a row."""
     codebook = parameters["codebook"]
     features = observe(parameters, Inputs(data.observation, data.previous, frame=data.frames))
     start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1)
-    carried = look_up(start, lesson.before)
-    driven = drive(parameters, "residual", look_up(features, lesson.observation), data.previous[lesson.previous])
+    carried = look_up(start, dataset.before)
+    driven = drive(parameters, "residual", look_up(features, dataset.observation), data.previous[dataset.previous])
     proposal = carried + propose(parameters, "residual", carried, driven)
     return Trace(
         parameters,
@@ -113,21 +117,21 @@ def taught_trace(parameters: Mapping[str, Tensor], data: Data, lesson: Lesson) -
         features,
         features,
         proposal,
-        look_up(codebook, lesson.code),
-        lesson.code,
-        lesson.weight,
-        lesson.weight,
-        Rows(1, lesson.code.shape[1], lesson.observation),
+        look_up(codebook, dataset.code),
+        dataset.code,
+        dataset.weight,
+        dataset.weight,
+        Rows(1, dataset.code.shape[1], dataset.observation),
     )
 
 
-def _used(lesson: Lesson, codes: int) -> Tensor:
+def _used(dataset: TransitionDataset, codes: int) -> Tensor:
     """Which codes the rows reach, [S, K]."""
-    return torch.zeros(len(lesson.code), codes, device=lesson.code.device).scatter_(1, lesson.code, 1.0).bool()
+    return torch.zeros(len(dataset.code), codes, device=dataset.code.device).scatter_(1, dataset.code, 1.0).bool()
 
 
 def park(codebook: Tensor, used: Tensor) -> Tensor:
-    """The codebook with what nothing uses far outside, where no proposal lands: an unused twin would steal rows."""
+    """The codebook with what nothing uses far outside, where no proposal comes: an unused twin would steal rows."""
     far = FAR * codebook.norm(dim=-1).masked_fill(~used, 0.0).amax(1).clamp(min=1e-3).view(-1, 1, 1)
     return torch.where(used.unsqueeze(-1), codebook, far * torch.nn.functional.normalize(codebook, dim=-1, eps=1e-12))
 
@@ -150,10 +154,10 @@ def _log_chance(trace: Trace, heat: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _finished(chance: Tensor, trace: Trace, lesson: Lesson, data: Data) -> bool:
-    """Whether every row of every run has landed, and acts as it is told; vectors of actions are never just right."""
+def _finished(chance: Tensor, trace: Trace, dataset: TransitionDataset, data: Data) -> bool:
+    """Whether every row of every run has reached its code and acts as the expert does; never so for action vectors."""
     if not data.shape.symbolic:
         return False
-    chosen = lesson.target.gather(-1, trace.read("act").argmax(-1, keepdim=True)).squeeze(-1)
-    right = (chance.exp() > SURE) & (chosen > lesson.target.amax(-1) - TIE)
-    return bool((right | (lesson.weight == 0)).all())
+    chosen = dataset.target.gather(-1, trace.read("act").argmax(-1, keepdim=True)).squeeze(-1)
+    right = (chance.exp() > SURE) & (chosen > dataset.target.amax(-1) - TIE)
+    return bool((right | (dataset.weight == 0)).all())

@@ -1,9 +1,9 @@
-"""Forgetting: after training, merge what the learned memory itself never uses, and teach the carrier the merged codes.
+"""Forgetting: after training, merge what the learned memory itself never uses, and fit the carrier to the merged codes.
 
 Nothing but the learned policy's own behaviour is asked. Two codes of one fiber (t, Ō_t) are merged where no later
-behaviour under a common continuation tells them apart; the merged states are then coded anew, each keeping its code for
-as long as possible; a carrier is taught those codes, every step in parallel, with the imitation loss kept. A run whose
-transition does not land, or that imitates worse than before, keeps its old weights: sufficiency is never paid with.
+behaviour under a common continuation distinguishes them; the merged states are then coded again, each keeping its code
+for as long as possible; a carrier is fitted to those codes, every step in parallel, with the imitation loss kept. A run
+whose transition does not reach its codes, or that imitates worse than before, keeps its old weights.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from certify.errors import UserError
 from certify.machines.merging import NONE, Coded, Merger, States, coded, minimise, persist
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
-from diacritic.training.fit_transition import Effort, teach
-from diacritic.training.transition_dataset import lesson
+from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.transition_dataset import transition_dataset
 
 Floats = NDArray[np.float64]
-LANDED = 0.99  # share of steps at which the recurrence must reach its new code
+REACHED = 0.99  # share of steps at which the recurrence must reach its new code
 WORSE = 0.05  # largest rise of the imitation loss, relative and (on symbols) absolute
 
 
@@ -104,7 +104,7 @@ def watch_cohort(cohort: Cohort) -> list[Watched]:
     """
     data = cohort.data
     if data.symbol is None or not data.shape.symbolic:
-        raise UserError("data", "is no symbolic task; give `Watched` arrays of the recording instead")
+        raise UserError("data", "is not a symbolic task; give `Watched` arrays of the recording instead")
     with torch.no_grad():
         trace = cohort.trace()
         codes, acts = trace.step_code.cpu().numpy(), trace.steps(trace.read("act").argmax(-1)).cpu().numpy()
@@ -124,10 +124,10 @@ class Forgotten:
     changed: list[bool]
     merged: list[Merged | None]
     steps: int
-    landed: list[float]
-    """Share of steps at which the taught recurrence reaches its new code."""
+    reached: list[float]
+    """Share of steps at which the fitted recurrence reaches its new code."""
     loss: list[tuple[float, float]]
-    """The imitation loss before, and of the taught run."""
+    """The imitation loss before, and of the fitted run."""
 
 
 def forget(
@@ -137,7 +137,7 @@ def forget(
     fresh: bool = True,
     worse: float = WORSE,
 ) -> Forgotten:
-    """Teach every run its own merged codes; runs that would lose by it stay as they are.
+    """Fit every run to its own merged codes; runs that would lose by it stay as they are.
 
     The imitation loss may rise by 5 % and by `worse`.
 
@@ -151,16 +151,16 @@ def forget(
     before = _imitation(cohort)
     begun = start(cohort.plan, cohort.given) if fresh else cohort.parameters
     begun = {name: value.to(cohort.device) for name, value in begun.items()}
-    taught = teach(begun, cohort.plan.carrier, data, lesson(data, given, count), effort)
-    after = adopt(cohort.plan, cohort.given, taught, str(cohort.device))
+    fit = fit_transition(begun, cohort.plan.carrier, data, transition_dataset(data, given, count), effort)
+    after = adopt(cohort.plan, cohort.given, fit, str(cohort.device))
     with torch.no_grad():
-        landed = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1)
+        reached = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1)
     loss = _imitation(after)
     losing = loss > before + WORSE * before.abs() + worse
-    known = torch.tensor([found is not None for found in merged]).to(landed.device)
-    good = (landed >= LANDED) & ~losing & ~taught.diverged & known
+    known = torch.tensor([found is not None for found in merged]).to(reached.device)
+    good = (reached >= REACHED) & ~losing & ~fit.diverged & known
     losses = list(zip(before.tolist(), loss.tolist(), strict=True))
-    return Forgotten(choose(good, after, cohort), good.tolist(), merged, taught.steps, landed.tolist(), losses)
+    return Forgotten(choose(good, after, cohort), good.tolist(), merged, fit.steps, reached.tolist(), losses)
 
 
 def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
@@ -178,7 +178,7 @@ def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
 @torch.no_grad()
 def _imitation(cohort: Cohort) -> Tensor:
     """The imitation loss of every run in the closed recurrence."""
-    return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.clock)
+    return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.schedule)
 
 
 def most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:

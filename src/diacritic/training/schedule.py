@@ -9,7 +9,7 @@ from diacritic.training.randomness import uniform
 
 
 @dataclass(frozen=True)
-class Clock:
+class Schedule:
     """Tensors only, so that one update can be captured once and replayed."""
 
     step: Tensor  # int64 scalar, from 0

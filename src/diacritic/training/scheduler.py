@@ -23,20 +23,20 @@ class Turn(Protocol):
     def device(self) -> torch.device: ...
     @property
     def done(self) -> bool: ...
-    def go_on(self) -> None: ...
+    def advance(self) -> None: ...
 
 
 T = TypeVar("T", bound=Turn)
 
 
-def take_turns(waiting: Iterator[T], together: int) -> Iterator[T]:
+def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
     """Train up to so many at once; each is given back when it is done, and the next one that waits takes its place."""
     active = [(item, _stream(item)) for item in islice(waiting, together)]
     while active:
         begun = time.perf_counter()
         for item, stream in active:
             with torch.cuda.stream(stream):  # nothing happens without a stream
-                item.go_on()
+                item.advance()
         share = (time.perf_counter() - begun) / len(active)
         for item, _ in active:
             item.seconds += share
@@ -74,12 +74,12 @@ class Part:
     def done(self) -> bool:
         return self.cohort.step >= self.end
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         self.cohort.advance(max(0, min(CHUNK, self.end - self.cohort.step)))
 
 
-def train_together(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
+def train_round_robin(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
     """All cohorts in turns, up to a share of their training."""
     parts = [Part(cohort, round(until * cohort.plan.steps)) for cohort in cohorts]
-    for _ in take_turns(iter(parts), len(parts)):
+    for _ in round_robin(iter(parts), len(parts)):
         pass

@@ -1,4 +1,4 @@
-"""A lesson: (code before, observation, previous action) → code, and the action that goes with it."""
+"""The rows that a transition is fitted to: (code before, observation, previous action) → code, with its action."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ from diacritic.training.data import Data
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TransitionDataset:
     """Rows of S runs. On a symbolic task every distinct row once; in a recording every step of every episode."""
 
     before: Tensor  # [S, rows]: C_{t−1}; K before the first step
@@ -21,7 +21,7 @@ class Lesson:
     weight: Tensor  # [S, rows], sums to one; 0 where a run has fewer rows than others
 
 
-def lesson(data: Data, codes: Tensor, count: int) -> Lesson:
+def transition_dataset(data: Data, codes: Tensor, count: int) -> TransitionDataset:
     """The rows of given codes [S, T, N] out of `count`.
 
     Distinct rows of a symbolic task weigh alike, however rarely they are met: a row that a policy gets wrong once in
@@ -39,7 +39,7 @@ def lesson(data: Data, codes: Tensor, count: int) -> Lesson:
     if not data.shape.symbolic:
         weight = (data.weight / data.horizon).repeat(data.horizon).expand(len(codes), -1)
         before, seen, did, code = every.unbind(-1)
-        return Lesson(before, seen, did, code, target, weight)
+        return TransitionDataset(before, seen, did, code, target, weight)
     rows = [_distinct(run) for run in every]
     for run, found in enumerate(rows):
         _check_function(found, run)
@@ -51,20 +51,20 @@ def lesson(data: Data, codes: Tensor, count: int) -> Lesson:
     laws = _laws(every, target, data, count)
     before, seen, did, code = padded.unbind(-1)
     place = (seen * count + code).unsqueeze(-1).expand(-1, -1, laws.shape[-1])
-    return Lesson(before, seen, did, code, laws.gather(1, place), weight)
+    return TransitionDataset(before, seen, did, code, laws.gather(1, place), weight)
 
 
-def part(data: Data, lesson: Lesson, rows: Tensor) -> tuple[Data, Lesson]:
-    """Some rows of a recording's lesson, all of equal weight, and the inputs that they read.
+def part(data: Data, dataset: TransitionDataset, rows: Tensor) -> tuple[Data, TransitionDataset]:
+    """Some rows of a recording's dataset, all of equal weight, and the inputs that they read.
 
     All runs read the same inputs at the same row; only codes are their own.
     """
-    seen, did = lesson.observation[0, rows], lesson.previous[0, rows]
+    seen, did = dataset.observation[0, rows], dataset.previous[0, rows]
     frames = None if data.frames is None else data.frames[seen]
-    own = torch.arange(len(rows), device=rows.device).expand(len(lesson.code), -1)
-    before, code, target = lesson.before[:, rows], lesson.code[:, rows], lesson.target[:, rows]
-    weight = lesson.weight.new_full(code.shape, 1 / len(rows))
-    some = Lesson(before, own, own, code, target, weight)
+    own = torch.arange(len(rows), device=rows.device).expand(len(dataset.code), -1)
+    before, code, target = dataset.before[:, rows], dataset.code[:, rows], dataset.target[:, rows]
+    weight = dataset.weight.new_full(code.shape, 1 / len(rows))
+    some = TransitionDataset(before, own, own, code, target, weight)
     return replace(data, observation=data.observation[seen], previous=data.previous[did], frames=frames), some
 
 

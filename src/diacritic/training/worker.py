@@ -27,14 +27,14 @@ from diacritic.memory.kinds import memory_of
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, Plan, start
-from diacritic.training.cohort_batching import RUNS, Share, apart, kind, one_cohort, packs
+from diacritic.training.cohort_batching import RUNS, CohortPart, kind, one_cohort, pack, split
 from diacritic.training.compress_recorded import forgotten
 from diacritic.training.data import Data
 from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
 from diacritic.training.forecaster import mislead
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.runs import warm_start
-from diacritic.training.scheduler import CHUNK, take_turns
+from diacritic.training.scheduler import CHUNK, round_robin
 from diacritic.training.train_job import Order
 
 TIMES, NETWORKS = "times.json", "networks"
@@ -49,7 +49,7 @@ class Ready:
     """An order with all that its training needs, and the codes that it shows on the way."""
 
     order: Order
-    share: Share
+    share: CohortPart
     prepared: Prepared
     supervising: float
     """Seconds that its forecasters and teachers took."""
@@ -76,7 +76,7 @@ class Training:
     def done(self) -> bool:
         return self.cohort.step >= self.cohort.plan.steps
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
         steps, step = self.cohort.plan.steps, self.cohort.step
         stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
@@ -115,7 +115,7 @@ class Training:
 
     def split(self) -> Iterator[tuple[Ready, Cohort]]:
         """Every order with its own runs."""
-        return zip(self.parts, apart(self.cohort, [part.share for part in self.parts]), strict=True)
+        return zip(self.parts, split(self.cohort, [part.share for part in self.parts]), strict=True)
 
 
 def train_folder(
@@ -151,7 +151,7 @@ def train_folder(
     waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
     for generation in generations:
         started = trainings(folder, generation, device, most, half, by_name, out)
-        for training in take_turns(started, together):
+        for training in round_robin(started, together):
             training.finish()
             for part, cohort in training.split():
                 seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
@@ -209,7 +209,7 @@ def trainings(
     """The cohorts of orders at their start; those that they start from are known by name and lie in `out`."""
     ready = _ready(folder, orders, device, by_name, out)
     described = ((kind(one.share, device) if most else None, len(one.order.runs), one) for one in ready)
-    for parts in packs(described, most):
+    for parts in pack(described, most):
         yield Training(parts, one_cohort([part.share for part in parts], device), half)
 
 
@@ -227,7 +227,7 @@ def _ready(
         supervising = time.perf_counter() - begun
         data = _by_run(data, [seeds.index(run.seed) for run in order.runs])
         begin = _warm(order, plan, data, by_name, out) if order.start else start(plan, data)
-        yield Ready(order, Share(plan, data, begin), prepared, supervising)
+        yield Ready(order, CohortPart(plan, data, begin), prepared, supervising)
 
 
 def _warm(order: Order, plan: Plan, data: Data, by_name: Mapping[str, Order], out: Path) -> dict[str, torch.Tensor]:

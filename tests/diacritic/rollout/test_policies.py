@@ -73,7 +73,7 @@ def test_actions_of_a_carrier_read_its_code() -> None:
     _, actions = watched(Policies(cohort.parameters, cohort.plan.carrier, scale))
     error = (scale.shrink(torch.from_numpy(actions)) - cohort.data.target).square().mean((1, 2, 3))
     with torch.no_grad():
-        expected = cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.clock)
+        expected = cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.schedule)
     torch.testing.assert_close(error, expected)
 
 

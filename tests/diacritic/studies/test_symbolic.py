@@ -17,7 +17,7 @@ from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.symbolic import judgements, plan_of, run_cell, run_cells, start
 from diacritic.studies.tasks import model_of, requirement_of, task
 from diacritic.training.kl_bound import kl_profile
-from diacritic.training.scheduler import train_together
+from diacritic.training.scheduler import train_round_robin
 
 TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, seeds=2)
 
@@ -82,9 +82,9 @@ def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
 
 def test_training_together_is_training_alone():
     together = [start(TINY, "cpu"), start(replace(TINY, beta=0.1), "cpu")]
-    train_together(together, until=0.5)
+    train_round_robin(together, until=0.5)
     assert [cohort.step for cohort in together] == [2, 2]
-    train_together(together)
+    train_round_robin(together)
     alone = start(TINY, "cpu")
     alone.advance(TINY.steps)
     for name, value in alone.parameters.items():

@@ -30,9 +30,9 @@ def test_it_is_sufficient_and_carries_not_a_bit_too_much(name: str, parameters: 
     model = build(name, **parameters)
     requirement = Requirement.of(model)
     labels = certified_labels(model, requirement)
-    cohort, taught = train_certified(plan(), from_model(model), labels)
+    cohort, fit = train_certified(plan(), from_model(model), labels)
     assert labels.minimal
-    assert not taught.diverged.any()
+    assert not fit.diverged.any()
     assert sufficient(cohort, model, requirement, "external") == [True, True]
     for machine in machines(cohort.parameters, cohort.plan.carrier, model):
         for step in scores(teacher_forced(machine.greedy(), model), requirement):
@@ -41,8 +41,8 @@ def test_it_is_sufficient_and_carries_not_a_bit_too_much(name: str, parameters: 
 
 def test_drawn_demonstrations_of_a_merged_model_will_do() -> None:
     model = build("running-parity")
-    cohort, taught = train_certified(plan(), from_model(model, 40), certified_labels(model))
-    assert taught.landed.tolist() == pytest.approx([1, 1])
+    cohort, fit = train_certified(plan(), from_model(model, 40), certified_labels(model))
+    assert fit.reached.tolist() == pytest.approx([1, 1])
     assert cohort.step == cohort.plan.steps
 
 
@@ -52,7 +52,7 @@ def test_too_few_codes_and_foreign_episodes_are_one_line() -> None:
         train_certified(plan(3), from_model(model), certified_labels(model))
     data = from_model(model)
     data.observation_index[0] = data.observation_index[2]  # no episode begins in the dark
-    with pytest.raises(UserError, match="step 1: is no history of the certified model"):
+    with pytest.raises(UserError, match="step 1: is not a history of the certified model"):
         train_certified(plan(), data, certified_labels(model))
 
 

@@ -40,7 +40,7 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path: Path) -> None:
     whole.advance(12)
     again = Cohort(PLAN, DATA)
     resume(again, tmp_path / "c.safetensors")
-    assert again.step == int(again.clock.step) == 7
+    assert again.step == int(again.schedule.step) == 7
     again.advance(12)
     for key, value in whole.optimiser.state().items():
         assert torch.equal(again.optimiser.state()[key], value), key

@@ -12,25 +12,25 @@ from certify.errors import UserError
 from diacritic.memory.shape import Architecture
 from diacritic.training import codebook_restart, parallel
 from diacritic.training.cohort import Cohort, Plan, Run, start
-from diacritic.training.cohort_batching import Share, apart, joined, kind, one_cohort, packs
+from diacritic.training.cohort_batching import CohortPart, concatenated, kind, one_cohort, pack, split
 from diacritic.training.data import Data, check
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # the kernels, before Triton is first imported
 BUSY = replace(preset("carousel"), restarts=3)  # restarts come often enough to happen here
 RUNS = ((Run(1), Run(2, beta=0.1)), (Run(1),), (Run(5), Run(1, rate=0.01)))
 
 
-def _shares(T: int = 6, N: int = 9, width: int = 8, **more: Any) -> list[Share]:
+def _shares(T: int = 6, N: int = 9, width: int = 8, **more: Any) -> list[CohortPart]:
     """Three recordings of one size, with other sizes of what imitation does not read; one seed learns from each."""
     found = []
     for k, runs in enumerate(RUNS):
         plan = replace(Plan(learner("plain"), BUSY, runs, 20, Architecture(6, 2 * width, width), 7), **more)
         data = vectors(T, N, seed=k)
         data = replace(data, shape=replace(data.shape, symbols=5 + k, labels=3 + k), last_reveal=k)
-        found.append(Share(plan, data, start(plan, data)))
+        found.append(CohortPart(plan, data, start(plan, data)))
     return found
 
 
@@ -50,7 +50,7 @@ def test_joined_runs_are_those_of_separate_cohorts(
     assert restarted == [5, 5]
     assert whole.engine == ("unrolled" if "preset" in change else "parallel")
     rtol, atol = (1e-7, 1e-9) if precision == torch.float64 else (1e-3, 1e-4)
-    for share, found in zip(shares, apart(whole, shares), strict=True):
+    for share, found in zip(shares, split(whole, shares), strict=True):
         alone = Cohort(share.plan, share.data)
         alone.advance(8)
         assert torch.equal(found.episode_weight(), alone.episode_weight())
@@ -86,7 +86,7 @@ def test_the_least_and_the_largest_number_draw_an_episode_of_the_runs_own(
     monkeypatch: pytest.MonkeyPatch, number: float
 ) -> None:
     whole = one_cohort(_shares())
-    monkeypatch.setattr(Clock, "uniform", lambda self, stream, *shape: torch.full((5, *shape), number))
+    monkeypatch.setattr(Schedule, "uniform", lambda self, stream, *shape: torch.full((5, *shape), number))
     weight = whole.episode_weight()
     assert weight.shape == (5, 9)
     assert (weight[:, 0 if number == 0 else -1] == 1).all()
@@ -94,7 +94,7 @@ def test_the_least_and_the_largest_number_draw_an_episode_of_the_runs_own(
 
 def test_own_episodes_are_those_of_the_recording() -> None:
     datas = [vectors(4, 5, seed) for seed in range(3)]
-    whole = joined(datas, [2, 1, 3])
+    whole = concatenated(datas, [2, 1, 3])
     check(whole)
     assert whole.own is not None
     assert len(whole.own) == 6
@@ -109,13 +109,13 @@ def test_own_episodes_are_those_of_the_recording() -> None:
 @pytest.mark.parametrize("other", [vectors(5, 5), vectors(4, 6), vectors(4, 5, observation=4), vectors(4, 5, action=3)])
 def test_recordings_of_other_sizes_are_refused(other: Data) -> None:
     with pytest.raises(UserError, match="recordings of different sizes cannot be joined; train them apart"):
-        joined([vectors(4, 5), other], [1, 1])
+        concatenated([vectors(4, 5), other], [1, 1])
 
 
 def test_every_share_begins_where_it_was_told() -> None:
     shares = [replace(s, start={k: v + i for k, v in s.start.items()}) for i, s in enumerate(_shares())]
     whole = one_cohort(shares)
-    for share, found in zip(shares, apart(whole, shares), strict=True):
+    for share, found in zip(shares, split(whole, shares), strict=True):
         for name, value in share.start.items():
             assert torch.equal(found.parameters[name], value)
 
@@ -125,9 +125,9 @@ def test_a_run_that_diverged_is_known_apart() -> None:
     bad = replace(shares[1], plan=replace(shares[1].plan, runs=(Run(1, rate=1e30),)))
     whole = one_cohort([shares[0], bad, shares[2]])
     whole.advance(3)
-    found = apart(whole, [shares[0], bad, shares[2]])
+    found = split(whole, [shares[0], bad, shares[2]])
     assert [one.optimiser.diverged.tolist() for one in found] == [[False, False], [True], [False, False]]
-    assert [one.step for one in found] == [int(one.clock.step) for one in found] == [3, 3, 3]
+    assert [one.step for one in found] == [int(one.schedule.step) for one in found] == [3, 3, 3]
     assert [one.plan for one in found] == [shares[0].plan, bad.plan, shares[2].plan]
     assert [one.given.shape.labels for one in found] == [3, 4, 5]
 
@@ -159,7 +159,7 @@ def test_packs_are_filled_in_order_and_go_when_full() -> None:
             own, runs = item.split()
             yield None if own == "-" else own[0], int(runs), own
 
-    found = packs(items(), 8)
+    found = pack(items(), 8)
     assert next(found) == ["-"]
     assert len(asked) == 3
     assert next(found) == ["a1", "a2"]

@@ -14,14 +14,21 @@ from diacritic.memory.shape import Architecture
 from diacritic.training import compress_recorded
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
-from diacritic.training.compress_recorded import RISE, agreement, decided, forgotten, strays, watch_recording
+from diacritic.training.compress_recorded import (
+    RISE,
+    agreement,
+    decided,
+    forgotten,
+    inconsistent_share,
+    watch_recording,
+)
 from diacritic.training.data import Data
-from diacritic.training.fit_transition import Effort, teach
-from diacritic.training.forgetting import LANDED, WORSE, Forgotten, Watched
+from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.forgetting import REACHED, WORSE, Forgotten, Watched
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.recorded import from_recording
-from diacritic.training.transition_dataset import lesson
+from diacritic.training.transition_dataset import transition_dataset
 
 SMALL = Architecture(codes=6, code_size=6, width=24)
 EFFORT = Effort(steps=300, batch=64)
@@ -46,8 +53,8 @@ def recording(leak: bool = False) -> Data:
 def trained(data: Data, codes: torch.Tensor) -> Cohort:
     """A cohort that has the given codes [S, T, N]."""
     plan = Plan(learner("plain"), preset("carousel"), tuple(map(Run, range(len(codes)))), 10, SMALL)
-    taught = teach(start(plan, data), SMALL, data, lesson(data, codes, 6), Effort(300))
-    cohort = adopt(plan, data, taught)
+    fit = fit_transition(start(plan, data), SMALL, data, transition_dataset(data, codes, 6), Effort(300))
+    cohort = adopt(plan, data, fit)
     assert torch.equal(cohort.trace().step_code, codes)
     return cohort
 
@@ -73,10 +80,10 @@ def test_a_run_keeps_what_its_later_decisions_need_and_no_more() -> None:
     np.testing.assert_array_equal(before.behaviour, now.behaviour)
     notes = json.loads(json.dumps(after.notes))
     assert notes["updates"] == EFFORT.steps
-    assert min(notes["landed"]) >= LANDED
+    assert min(notes["landed"]) >= REACHED
     assert all(new <= old * (1 + WORSE) + RISE for old, new in notes["loss"])
     with torch.no_grad():
-        losses = [one.plan.learner.terms[0].loss(one.trace(), one.data, one.clock) for one in (cohort, after.cohort)]
+        losses = [one.plan.learner.terms[0].loss(one.trace(), one.data, one.schedule) for one in (cohort, after.cohort)]
     assert (losses[0] - losses[1]).abs().min() > 1e-5
     np.testing.assert_allclose(notes["loss"], torch.stack(losses, 1).numpy(), atol=2e-6)
 
@@ -91,8 +98,8 @@ def test_a_run_that_does_not_land_keeps_its_weights() -> None:
 def test_a_run_whose_code_does_not_settle_its_decisions_keeps_its_weights() -> None:
     cohort = trained(recording(leak=True), torch.stack([torch.zeros_like(hoarded()[0]), hoarded()[0]]))
     after = forgotten(cohort, EFFORT)
-    assert after.stray[0] == pytest.approx(0.5)
-    assert after.stray[1] == 0
+    assert after.inconsistent[0] == pytest.approx(0.5)
+    assert after.inconsistent[1] == 0
     assert after.changed == [False, True]
     assert torch.equal(after.cohort.parameters["codebook"][0], cohort.parameters["codebook"][0])
     assert not torch.equal(after.cohort.parameters["codebook"][1], cohort.parameters["codebook"][1])
@@ -150,7 +157,7 @@ def test_strays_and_agreement_are_those_of_the_worst_step() -> None:
     behaviour = np.array([[1, 1, 1, 2], [1, 1, 2, 2]])
     codes = np.array([[0, 0, 0, 0], [0, 0, 1, 1]])
     watched = Watched(codes, one, one, behaviour, np.full(4, 2.0))
-    assert strays(watched) == pytest.approx(0.25)
+    assert inconsistent_share(watched) == pytest.approx(0.25)
     assert agreement(watched, behaviour) == 1
     assert agreement(watched, np.ones_like(behaviour)) == pytest.approx(0.5)
 

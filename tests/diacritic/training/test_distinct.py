@@ -118,8 +118,8 @@ def test_later_actions_that_differ_are_taught_apart(seed: int, offsets: Literal[
     parameters = {name: value.requires_grad_() for name, value in parameters.items()}
     trace = tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(2, -1))
     every = replace(trace, rows=replace(trace.rows, taught=None))
-    clock = scene([term], data).clock
-    mine, theirs = (term.loss(one, data, clock) for one in (trace, every))
+    schedule = scene([term], data).schedule
+    mine, theirs = (term.loss(one, data, schedule) for one in (trace, every))
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
     inputs = [value for name, value in parameters.items() if name.startswith(("future", "residual"))]
     grads = [torch.autograd.grad(x.sum(), inputs, retain_graph=True, materialize_grads=True) for x in (mine, theirs)]

@@ -19,12 +19,12 @@ from diacritic.rollout.trained_machines import machines
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.fit_transition import Effort, teach
-from diacritic.training.forgetting import LANDED, Watched, forget, learned_states, merge_codes, watch_cohort
+from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.forgetting import REACHED, Watched, forget, learned_states, merge_codes, watch_cohort
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
-from diacritic.training.transition_dataset import lesson
+from diacritic.training.transition_dataset import transition_dataset
 
 
 def two_decisions(noise: float = 0.0, episodes: int = 400) -> Watched:
@@ -94,8 +94,8 @@ def hoarders(model: Model, data: Data) -> Cohort:
     plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 100, shape)
     context = torch.unique(data.observation_index[0], return_inverse=True)[1]
     codes = context.expand(2, data.horizon, -1)
-    taught = teach(start(plan, data), plan.carrier, data.to("cpu"), lesson(data.to("cpu"), codes, 8))
-    return adopt(plan, data, taught)
+    fit = fit_transition(start(plan, data), plan.carrier, data.to("cpu"), transition_dataset(data.to("cpu"), codes, 8))
+    return adopt(plan, data, fit)
 
 
 def surplus(cohort: Cohort, model: Model, requirement: Requirement) -> float:
@@ -128,7 +128,7 @@ def test_a_run_that_would_lose_keeps_its_weights() -> None:
 def test_a_run_that_does_not_land_keeps_its_weights_whatever_it_costs() -> None:
     model = build("memory-chain", bits=2, delay=4)
     after = forget(hoarders(model, from_model(model)), effort=Effort(steps=1), worse=float("inf"))
-    assert max(after.landed) < LANDED
+    assert max(after.reached) < REACHED
     assert after.changed == [False, False]
 
 
@@ -170,7 +170,9 @@ def test_a_recording_forgets_by_its_arrays() -> None:
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, shape)
     codes = torch.from_numpy(watched.codes).unsqueeze(0)
     given = data.to("cpu")
-    cohort = adopt(plan, data, teach(start(plan, data), shape, given, lesson(given, codes, 6), Effort(400)))
+    cohort = adopt(
+        plan, data, fit_transition(start(plan, data), shape, given, transition_dataset(given, codes, 6), Effort(400))
+    )
     assert torch.equal(cohort.trace().step_code, codes)
     after = forget(cohort, [watched], Effort(400))
     assert after.changed == [True]

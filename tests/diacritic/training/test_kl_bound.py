@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 import torch
-from carrier_twin import TINY, clock_at, lively, one_of, vectors
+from carrier_twin import TINY, lively, one_of, schedule_at, vectors
 from torch.distributions import Normal, kl_divergence
 
 from diacritic.memory import sole_carrier
@@ -18,7 +18,7 @@ def test_the_profile_is_the_weighted_mean_divergence_in_bits() -> None:
     data, architecture = vectors(4, 3), replace(TINY, memory="gaussian")
     parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     weight = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]], dtype=torch.float64)
-    noise = clock_at(2).uniform(0, 4, 3, architecture.code_size).double()
+    noise = schedule_at(2).uniform(0, 4, 3, architecture.code_size).double()
     trace = reference.trace(parameters, architecture, data, weight, noise=noise)
     found = kl_profile(trace)
     assert found is not None

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import torch
-from carrier_twin import TINY, clock_at, closest, lively, one_of, proposal_of, symbols, vectors
+from carrier_twin import TINY, closest, lively, one_of, proposal_of, schedule_at, symbols, vectors
 
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
@@ -48,7 +48,7 @@ def test_noise_is_that_of_each_step() -> None:
     data, architecture = vectors(4, 3), replace(TINY, memory="gaussian")
     parameters = lively(memory_of(architecture).weights(data.shape, architecture), [3, 8])
     weight = data.weight.expand(2, -1)
-    noise = clock_at(2).uniform(0, 4, 3, 3).double()
+    noise = schedule_at(2).uniform(0, 4, 3, 3).double()
     still = reference.trace(parameters, architecture, data, weight)
     late = reference.trace(
         parameters, architecture, data, weight, noise=noise * torch.tensor([0, 0, 1, 0]).view(1, 4, 1, 1)

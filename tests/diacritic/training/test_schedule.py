@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import clock_at
+from carrier_twin import schedule_at
 
 from diacritic.training.schedule import STREAMS
 
@@ -15,32 +15,32 @@ from diacritic.training.schedule import STREAMS
 )
 def test_a_falling_weight(start: float, end: float, shares: tuple[float, ...]) -> None:
     for step, share in zip((0, 40, 60, 70, 80, 99), shares, strict=True):
-        assert float(clock_at(1, step, 100).falling(start, end)) == pytest.approx(share, abs=1e-5)
+        assert float(schedule_at(1, step, 100).falling(start, end)) == pytest.approx(share, abs=1e-5)
 
 
 @pytest.mark.parametrize(("pressure", "shares"), [((0.0, 0.5), (0, 0.5, 1, 1)), ((0.0, 0.0), (1, 1, 1, 1))])
 def test_rising_pressure(pressure: tuple[float, float], shares: tuple[float, ...]) -> None:
     for step, share in zip((0, 25, 50, 99), shares, strict=True):
-        found = replace(clock_at(2, step, 100), pressure=pressure).beta
+        found = replace(schedule_at(2, step, 100), pressure=pressure).beta
         torch.testing.assert_close(found, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)
 
 
 def test_whole_numbers_stay_below_their_limit() -> None:
-    drawn = clock_at(2, 3).integers(STREAMS["offset"], 7, 1000)
+    drawn = schedule_at(2, 3).integers(STREAMS["offset"], 7, 1000)
     assert drawn.shape == (2, 1000)
     assert drawn.unique().tolist() == list(range(7))
 
 
 def test_draws_follow_the_step_in_place() -> None:
-    """A captured update reads the clock's tensor, so counting it up must change what is drawn."""
-    clock = clock_at(2)
-    first = clock.uniform(0, 5)
-    clock.step.add_(1)
-    assert torch.equal(clock.uniform(0, 5), clock_at(2, 1).uniform(0, 5))
-    assert not torch.equal(clock.uniform(0, 5), first)
+    """A captured update reads the schedule's tensor, so counting it up must change what is drawn."""
+    schedule = schedule_at(2)
+    first = schedule.uniform(0, 5)
+    schedule.step.add_(1)
+    assert torch.equal(schedule.uniform(0, 5), schedule_at(2, 1).uniform(0, 5))
+    assert not torch.equal(schedule.uniform(0, 5), first)
 
 
 def test_streams_differ() -> None:
-    clock = clock_at(1)
-    drawn = torch.stack([clock.uniform(stream, 20)[0] for stream in STREAMS.values()])
+    schedule = schedule_at(1)
+    drawn = torch.stack([schedule.uniform(stream, 20)[0] for stream in STREAMS.values()])
     assert len(drawn.unique(dim=0)) == len(STREAMS)

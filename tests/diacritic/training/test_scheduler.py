@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from diacritic.training.scheduler import take_turns
+from diacritic.training.scheduler import round_robin
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Count:
     def done(self) -> bool:
         return self.left == 0
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         self.left -= 1
         self.log.append(self.name)
 
@@ -34,7 +34,7 @@ def test_the_next_one_starts_when_one_is_done():
             yield Count(name, turns, log)
 
     order = []
-    for item in take_turns(waiting(), 2):
+    for item in round_robin(waiting(), 2):
         order.append(item.name)
         assert item.seconds > 0
     assert order == ["b", "c", "a"]
@@ -43,4 +43,4 @@ def test_the_next_one_starts_when_one_is_done():
 
 
 def test_nothing_waits_and_nothing_happens():
-    assert list(take_turns(iter(list[Count]()), 4)) == []
+    assert list(round_robin(iter(list[Count]()), 4)) == []

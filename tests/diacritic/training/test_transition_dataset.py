@@ -7,14 +7,14 @@ from certify.errors import UserError
 from certify.zoo import build
 from diacritic.training.data import from_arrays
 from diacritic.training.symbolic import from_model
-from diacritic.training.transition_dataset import lesson, part
+from diacritic.training.transition_dataset import part, transition_dataset
 
 
 def test_every_distinct_row_once_with_equal_weight() -> None:
     data = from_model(build("passive-t-maze", L=6))
     codes = (torch.arange(data.episodes) % 2).expand(2, data.horizon, -1).clone()
     codes[1] = 0
-    found = lesson(data, codes, 3)
+    found = transition_dataset(data, codes, 3)
     rows = {
         tuple(row) for row in torch.stack([found.before, found.observation, found.previous, found.code], -1)[0].tolist()
     }
@@ -32,14 +32,14 @@ def test_every_distinct_row_once_with_equal_weight() -> None:
 
 def test_a_code_that_holds_two_histories_is_taught_the_mixture() -> None:
     data = from_model(build("passive-t-maze", L=2))
-    found = lesson(data, torch.zeros(1, data.horizon, data.episodes, dtype=torch.long), 2)
+    found = transition_dataset(data, torch.zeros(1, data.horizon, data.episodes, dtype=torch.long), 2)
     last = found.observation[0] == data.observation_index[-1, 0]
     assert found.target[0, last].sort(-1).values[..., -2:].tolist() == [[0.5, 0.5]]
 
 
 def test_recordings_keep_every_step() -> None:
     data = from_arrays(torch.zeros(3, 2, 4), torch.ones(3, 2, 1))
-    found = lesson(data, torch.zeros(1, 3, 2, dtype=torch.long), 2)
+    found = transition_dataset(data, torch.zeros(1, 3, 2, dtype=torch.long), 2)
     assert found.before[0].tolist() == [2, 2, 0, 0, 0, 0]
     assert found.weight.tolist() == [pytest.approx([1 / 6] * 6)]
 
@@ -49,20 +49,20 @@ def test_what_is_no_function_is_refused_by_its_row() -> None:
     codes = torch.zeros(1, data.horizon, data.episodes, dtype=torch.long)
     codes[0, 2, 0] = 1
     with pytest.raises(UserError, match="leads to code 0 and to code 1; add codes"):
-        lesson(data, codes, 2)
+        transition_dataset(data, codes, 2)
 
 
 @pytest.mark.parametrize(("shape", "value", "said"), [((1, 2, 2), 0, "have shape"), ((1, 5, 2), 2, "expected 0…1")])
 def test_bad_codes_are_one_line(shape: tuple[int, ...], value: int, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        lesson(from_model(build("passive-t-maze", L=4)), torch.full(shape, value), 2)
+        transition_dataset(from_model(build("passive-t-maze", L=4)), torch.full(shape, value), 2)
 
 
 def test_some_rows_of_a_recording_read_their_own_inputs() -> None:
     draw = torch.Generator().manual_seed(2)
     data = from_arrays(torch.randn(3, 4, 5, generator=draw), torch.randn(3, 4, 2, generator=draw))
     codes = torch.randint(3, (2, 3, 4), generator=draw)
-    whole, rows = lesson(data, codes, 3), torch.tensor([11, 0, 5, 5])
+    whole, rows = transition_dataset(data, codes, 3), torch.tensor([11, 0, 5, 5])
     inputs, some = part(data, whole, rows)
     for run in range(2):
         for k, row in enumerate(rows.tolist()):

@@ -22,7 +22,7 @@ from diacritic.files.job import EXCHANGE, read_job
 from diacritic.studies.tasks import task
 from diacritic.training import compress_recorded, worker
 from diacritic.training.cohort import Cohort
-from diacritic.training.cohort_batching import Share
+from diacritic.training.cohort_batching import CohortPart
 from diacritic.training.fit_transition import Effort
 from diacritic.training.worker import finished, read_result, train_folder
 
@@ -97,7 +97,7 @@ def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
     sizes: list[int] = []
     made = worker.one_cohort
 
-    def counted(shares: list[Share], device: str) -> Cohort:
+    def counted(shares: list[CohortPart], device: str) -> Cohort:
         sizes.append(len(made(shares, device).plan.runs))
         return made(shares, device)
 

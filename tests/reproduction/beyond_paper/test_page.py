@@ -10,7 +10,7 @@ from study_rows import run_of
 from certify.errors import UserError
 from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.results import Results
-from diacritic.training.forgetting import LANDED
+from diacritic.training.forgetting import REACHED
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.page import (
     FIRST,
@@ -140,7 +140,7 @@ def test_runs_of_weighing_would_imitate_worse() -> None:
     assert len(notes) == 16
     assert not any(note["changed"] for note in notes)
     assert all(note["stray"] < 0.01 for note in notes)
-    assert sum(note["landed"] > LANDED for note in notes) == 15
+    assert sum(note["landed"] > REACHED for note in notes) == 15
     assert all(after - before > 0.006 for before, after in (note["loss"] for note in notes))
     usual = [note["loss"] for note in notes if note["loss"][0] < 0.0002]
     assert len(usual) == 14

@@ -10,7 +10,7 @@ from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -21,7 +21,7 @@ class Term(Protocol):
         """Parameters that this term adds; they are thrown away after training unless the policy acts with them."""
         ...
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         """One number a run, [S]."""
         ...
 

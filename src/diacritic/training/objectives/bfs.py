@@ -11,7 +11,7 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy
-from diacritic.training.schedule import STREAMS, Clock
+from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.trace import Trace
 
 
@@ -32,9 +32,9 @@ class FutureSufficiency:
         layers |= dense("bfs.input", 2 * width, 3 * width) | dense("bfs.state", width, 3 * width)
         return layers | dense("bfs.out", width, shape.action)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         T, N, parameters = data.horizon, data.episodes, trace.parameters
-        start = clock.integers(STREAMS["bfs"], T, self.starts * N)
+        start = schedule.integers(STREAMS["bfs"], T, self.starts * N)
         episode = torch.arange(N, device=start.device).repeat(self.starts).expand_as(start)
         share = trace.episode_weight.repeat(1, self.starts) / self.starts
         place, found = start * N + episode, None
@@ -64,7 +64,7 @@ class FutureSufficiency:
             prediction = linear(parameters, "bfs.out", hidden).to(trace.weight.dtype)
             error = discrepancy(prediction, data.target.flatten(0, 1)[place], data.shape.symbolic)
             total = total + (error * inside.to(error.dtype) / left * share).sum(1)
-        return clock.auxiliary * total
+        return schedule.auxiliary * total
 
 
 @dataclass(frozen=True)

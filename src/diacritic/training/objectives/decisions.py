@@ -11,7 +11,7 @@ from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy, need
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -34,7 +34,7 @@ class PendingDecisions:
         outputs = self.decisions * shape.action
         return reader("pending", architecture.width, architecture.code_size, architecture.width, outputs, hidden=2)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         if len(data.decisions) != self.decisions:
             raise UserError(
                 "data.decisions", f"{len(data.decisions)} decision steps, but the learner supervises {self.decisions}"
@@ -53,4 +53,4 @@ class PendingDecisions:
         error = (
             discrepancy(prediction, trace.own(wanted), data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
         )
-        return clock.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))
+        return schedule.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))

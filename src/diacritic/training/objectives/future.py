@@ -12,7 +12,7 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy, later_rows, need
-from diacritic.training.schedule import STREAMS, Clock
+from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.trace import Trace
 
 
@@ -34,25 +34,25 @@ class FutureBehaviour:
         head = reader("future", width, architecture.code_size, width, shape.action, hidden=2)
         return {**head, "future.offset": Weight((shape.horizon, width), "normal", width**-0.5)}
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         T, N = data.horizon, data.episodes
         if self.offsets == "one":
-            offset = trace.own(1 + clock.integers(STREAMS["offset"], T - 1, T, N))
+            offset = trace.own(1 + schedule.integers(STREAMS["offset"], T - 1, T, N))
             total = self._at(trace, data, offset)
         elif trace.heads is not None and trace.heads.looks_ahead("future") and not data.shape.symbolic:
             total = trace.heads.errors_ahead("future", self._wanted(data), trace.weight)
         else:
-            total = torch.zeros_like(clock.weight)
+            total = torch.zeros_like(schedule.weight)
             for j in range(1, T):
                 total = total + self._at(trace, data, torch.full_like(trace.step_code, j))
-        return clock.auxiliary * clock.falling(*self.anneal) * total
+        return schedule.auxiliary * schedule.falling(*self.anneal) * total
 
     def _wanted(self, data: Data) -> Tensor:
         """What the kernels compare with: a forecast of every later step, or what was recorded."""
         return data.target if self.target == "recorded" else need(data.forecast, "forecast", "future behaviour")
 
     def _at(self, trace: Trace, data: Data, offset: Tensor) -> Tensor:
-        if (total := self._seldom(trace, data, offset)) is not None:
+        if (total := self._loss_on_unique_rows(trace, data, offset)) is not None:
             return total
         prediction = trace.read_at("future", offset)
         if trace.heads is not None and not data.shape.symbolic:
@@ -68,7 +68,7 @@ class FutureBehaviour:
         time = torch.arange(data.horizon, device=offset.device).view(1, -1, 1)
         return (time + offset < data.horizon).to(trace.weight.dtype)
 
-    def _seldom(self, trace: Trace, data: Data, offset: Tensor) -> Tensor | None:
+    def _loss_on_unique_rows(self, trace: Trace, data: Data, offset: Tensor) -> Tensor | None:
         """The same from distinct readings, where they are known: steps of one row, offset and taught law are alike."""
         if self.target != "recorded" or trace.rows.taught is None:
             return None

@@ -8,7 +8,7 @@ from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import naming, need
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -19,10 +19,10 @@ class Identification:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         return reader("identify", architecture.width, architecture.code_size, architecture.width, shape.labels)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         label = need(data.label, "label", "identification")
         watched = trace if trace.identification is None else trace.identification
-        return clock.auxiliary * naming(watched, "identify", trace.own(label.view(1, 1, -1)), trace.step_weight)
+        return schedule.auxiliary * naming(watched, "identify", trace.own(label.view(1, 1, -1)), trace.step_weight)
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class JoinHead:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         return reader("join", architecture.width, architecture.code_size, architecture.width, shape.joint)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         joint = trace.own(need(data.joint, "joint", "join head").unsqueeze(0))
         pending = (joint >= 0).to(trace.weight.dtype)
-        return clock.auxiliary * naming(trace, "join", joint.clamp(min=0), pending * trace.step_weight)
+        return schedule.auxiliary * naming(trace, "join", joint.clamp(min=0), pending * trace.step_weight)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TeacherState:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         return reader("teacher", architecture.width, architecture.code_size, architecture.width, self.size)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         state = need(data.teacher, "teacher", "teacher state")
         error = (trace.read_steps("teacher") - trace.own(state)).square().mean(-1)
-        return clock.auxiliary * (error * trace.step_weight).sum((1, 2))
+        return schedule.auxiliary * (error * trace.step_weight).sum((1, 2))

@@ -9,7 +9,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -28,7 +28,7 @@ class Imitation:
             return {}
         return reader("act", architecture.width, architecture.code_size, architecture.width, shape.action, hidden=2)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         prediction = trace.read("act", self.detached) if trace.actions is None else trace.actions
         if data.shape.symbolic:
             return -(trace.targets(data.target) * torch.log_softmax(prediction, -1)).sum((1, 2))

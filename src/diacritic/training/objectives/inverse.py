@@ -11,7 +11,7 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy, later_rows
-from diacritic.training.schedule import STREAMS, Clock
+from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.trace import Trace
 
 
@@ -26,23 +26,23 @@ class Inverse:
         head = reader("inverse", width, architecture.code_size, width, shape.action, hidden=2)
         return head | dense("inverse.later", width, width, bias=False)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         T, N = data.horizon, trace.rows.episodes
-        drawn = clock.integers(STREAMS["inverse"], min(self.reach, T - 1), T, data.episodes)
+        drawn = schedule.integers(STREAMS["inverse"], min(self.reach, T - 1), T, data.episodes)
         offset = trace.own(1 + drawn)
         time = torch.arange(T, device=offset.device).view(1, -1, 1)
         inside = (time + offset < T).to(trace.weight.dtype)
-        if (total := self._seldom(trace, data, offset, inside)) is not None:
-            return clock.auxiliary * total
+        if (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
+            return schedule.auxiliary * total
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
         place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
         extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
         error = discrepancy(prediction, trace.own(data.target.unsqueeze(0)), data.shape.symbolic)
-        return clock.auxiliary * (error * inside * trace.step_weight).sum((1, 2))
+        return schedule.auxiliary * (error * inside * trace.step_weight).sum((1, 2))
 
     @staticmethod
-    def _seldom(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
+    def _loss_on_unique_rows(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
         """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
         if trace.rows.taught is None:
             return None

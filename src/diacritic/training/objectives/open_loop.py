@@ -9,7 +9,7 @@ from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -29,11 +29,11 @@ class OpenLoop:
             layers |= reader("world", *sizes, (shape.horizon - 1) * shape.observation, hidden=2)
         return layers
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         total = _ahead(trace, "ahead", data.target, data.shape.symbolic)
         if self.observations:
             total = total + _ahead(trace, "world", data.observation[data.observation_index], data.shape.symbolic)
-        return clock.auxiliary * total
+        return schedule.auxiliary * total
 
 
 def _ahead(trace: Trace, name: str, values: Tensor, symbolic: bool) -> Tensor:

@@ -9,7 +9,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight, dense
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -27,13 +27,13 @@ class Rate:
             layers |= _prior(f"{prefix}prior", architecture, codes)
         return layers
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         if trace.bits is not None:
-            return clock.beta * trace.mean(trace.bits)
+            return schedule.beta * trace.mean(trace.bits)
         total = _cost(trace, "prior")
         if trace.identification is not None:
             total = total + _cost(trace.identification, "identification.prior")
-        return clock.beta * total
+        return schedule.beta * total
 
 
 def _prior(name: str, architecture: Architecture, codes: int) -> dict[str, Weight]:

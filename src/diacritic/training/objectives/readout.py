@@ -10,7 +10,7 @@ from diacritic.memory.layers import Weight, read, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import need
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -31,7 +31,7 @@ class Controlled:
         head = reader("choose", architecture.width, architecture.code_size, architecture.width, chosen)
         return head | reader("act", architecture.width, chosen, architecture.width, shape.action, hidden=2)
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         part = torch.baddbmm(
             trace.parameters["choose.observation.bias"].unsqueeze(1),
             trace.side,

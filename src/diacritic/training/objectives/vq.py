@@ -8,7 +8,7 @@ from diacritic.memory.layers import Weight
 from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.schedule import Clock
+from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 
@@ -22,7 +22,7 @@ class Quantisation:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         return {}
 
-    def loss(self, trace: Trace, data: Data, clock: Clock) -> Tensor:
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         total = self._loss(trace)
         return total if trace.identification is None else total + self._loss(trace.identification)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import clock_at, gradients, lively, symbols, vectors
+from carrier_twin import gradients, lively, schedule_at, symbols, vectors
 from torch import Tensor
 
 from diacritic.memory import sole_carrier
@@ -50,7 +50,7 @@ def learned(
         trace = parallel.trace(parameters, carrier, data, weight, shown, code, low, drawn)
     assert (trace.heads is not None) == (low is not None)
     assert len(trace.code.unique()) > 2
-    losses = torch.stack([term.loss(trace, data, clock_at(2)) for term in chosen.terms])
+    losses = torch.stack([term.loss(trace, data, schedule_at(2)) for term in chosen.terms])
     return losses, gradients(losses, parameters)
 
 

@@ -37,23 +37,23 @@ def _continuation(at: Scene, s: int, n: int, first: int, code: Tensor) -> Tensor
 def test_it_is_the_mean_over_prefixes_of_drawn_continuations(data: Data, starts: int) -> None:
     term = FutureSufficiency(starts)
     at = scene([term], data)
-    first = (at.clock.uniform(STREAMS["bfs"], starts * 3) * 5).long()
+    first = (at.schedule.uniform(STREAMS["bfs"], starts * 3) * 5).long()
     wanted = torch.zeros(2, dtype=torch.float64)
     for s in range(2):
         for m in range(starts * 3):
             n, start = m % 3, int(first[s, m])
             code = at.vector(s, start, n)
             wanted[s] = wanted[s] + data.weight[n] / starts * _continuation(at, s, n, start, code)
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * wanted, rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * wanted, rtol=0, atol=1e-12)
 
 
 def test_it_teaches_the_codes_of_drawn_steps_and_no_others() -> None:
     data = symbols(6, 4)
     term = FutureSufficiency(1)
     at = scene([term], data)
-    first = (at.clock.uniform(STREAMS["bfs"], 4) * 6).long()
-    flow = torch.autograd.grad(term.loss(at.trace, data, at.clock).sum(), at.trace.embedding)[0]
+    first = (at.schedule.uniform(STREAMS["bfs"], 4) * 6).long()
+    flow = torch.autograd.grad(term.loss(at.trace, data, at.schedule).sum(), at.trace.embedding)[0]
     reached = at.trace.steps(flow).abs().sum(-1) > 0
     drawn = torch.zeros(2, 6, 4, dtype=torch.bool)
     for s in range(2):
@@ -77,9 +77,9 @@ def test_what_only_the_code_can_tell_is_learned_from_it() -> None:
         trace = replace(at.trace, parameters=fixed, embedding=code, features=at.trace.features.detach())
         optimiser = torch.optim.Adam(learned, 0.05)
         for _ in range(50):
-            loss = FutureSufficiency(8).loss(trace, data, at.clock)
+            loss = FutureSufficiency(8).loss(trace, data, at.schedule)
             optimiser.zero_grad()
             loss.sum().backward()
             optimiser.step()
-        final.append(FutureSufficiency(8).loss(trace, data, at.clock).detach())
+        final.append(FutureSufficiency(8).loss(trace, data, at.schedule).detach())
     assert (final[0] < 0.7 * final[1]).all()

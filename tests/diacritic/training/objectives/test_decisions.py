@@ -39,8 +39,8 @@ def test_each_decision_is_supervised_until_it_is_reached(data: Data, term: Pendi
                 total = total + error(prediction[d], wanted, data.shape.symbolic)
                 supervised.add((t, d))
         values[s, t, n] = total
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
     if term == PendingDecisions(stride=2):
         assert supervised == {(1, 0), (1, 1), (3, 0), (3, 1), (5, 1)}
 
@@ -49,10 +49,10 @@ def test_it_must_know_its_decisions() -> None:
     data = replace(vectors(7, 3), decisions=(3,))
     at = scene([PendingDecisions()], data)
     with pytest.raises(UserError, match=r"^data\.decisions: 1 decision steps, but the learner supervises 2$"):
-        PendingDecisions().loss(at.trace, data, at.clock)
+        PendingDecisions().loss(at.trace, data, at.schedule)
     missing = replace(vectors(7, 3), pending=None)
     with pytest.raises(UserError, match=r"data\.pending: the term 'pending decisions' needs it"):
-        PendingDecisions().loss(at.trace, missing, at.clock)
+        PendingDecisions().loss(at.trace, missing, at.schedule)
 
 
 def test_the_read_side_controls_see_the_symbol_and_not_the_observation() -> None:
@@ -61,9 +61,11 @@ def test_the_read_side_controls_see_the_symbol_and_not_the_observation() -> None
     term, blind = PendingDecisions(reads="symbol"), PendingDecisions()
     side = torch.randn_like(at.trace.side)
     seen = replace(at.trace, side=side)
-    assert torch.equal(term.loss(seen, at.data, at.clock), blind.loss(replace(seen, features=side), at.data, at.clock))
+    assert torch.equal(
+        term.loss(seen, at.data, at.schedule), blind.loss(replace(seen, features=side), at.data, at.schedule)
+    )
     dark = replace(seen, features=torch.zeros_like(seen.features))
-    assert torch.equal(term.loss(dark, at.data, at.clock), term.loss(seen, at.data, at.clock))
+    assert torch.equal(term.loss(dark, at.data, at.schedule), term.loss(seen, at.data, at.schedule))
 
 
 def test_hierarchical_and_intent_learners_are_supervised_through_the_symbol() -> None:

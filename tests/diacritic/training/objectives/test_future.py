@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import Scene, clock_at, error, head, one_of, scene, symbols, vectors
+from carrier_twin import Scene, error, head, one_of, scene, schedule_at, symbols, vectors
 from torch import Tensor
 
 from certify.errors import UserError
@@ -34,11 +34,11 @@ def _at(at: Scene, target: str, s: int, t: int, n: int, j: int) -> Tensor:
 def test_one_drawn_offset_for_each_episode_and_step(data: Data, target: str) -> None:
     term = FutureBehaviour(target)  # pyright: ignore[reportArgumentType]
     at = scene([term], data)
-    offsets = 1 + (at.clock.uniform(STREAMS["offset"], 5, 3) * 4).long()
+    offsets = 1 + (at.schedule.uniform(STREAMS["offset"], 5, 3) * 4).long()
     assert set(offsets.flatten().tolist()) == {1, 2, 3, 4}
     values = {(s, t, n): _at(at, target, s, t, n, int(offsets[s, t, n])) for s, t, n in at.places}
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_all_offsets_are_a_sum_over_them() -> None:
@@ -48,12 +48,12 @@ def test_all_offsets_are_a_sum_over_them() -> None:
     values = {}
     for s, t, n in at.places:
         values[s, t, n] = sum((_at(at, "recorded", s, t, n, j) for j in range(1, 5)), torch.zeros(()))
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
-    draws = [clock_at(2, step).integers(STREAMS["offset"], 9, 30, 20) for step in (0, 1)]
+    draws = [schedule_at(2, step).integers(STREAMS["offset"], 9, 30, 20) for step in (0, 1)]
     assert not torch.equal(draws[0], draws[1])
     assert not torch.equal(draws[0][0], draws[0][1])
     counts = torch.stack([(draws[0] == k).sum() for k in range(9)])
@@ -68,9 +68,9 @@ def test_the_weight_is_held_and_brought_to_nothing(anneal: tuple[float, float], 
     data = symbols(5, 3)
     term = FutureBehaviour("recorded", anneal, "all")  # without draws only the weight changes
     at = scene([term], data)
-    whole = FutureBehaviour("recorded", (1, 1), "all").loss(at.trace, data, at.clock)
+    whole = FutureBehaviour("recorded", (1, 1), "all").loss(at.trace, data, at.schedule)
     for step, share in zip((0, 40, 70, 80, 99), shares, strict=True):
-        found = term.loss(at.trace, data, clock_at(2, step, 100))
+        found = term.loss(at.trace, data, schedule_at(2, step, 100))
         torch.testing.assert_close(found, share * whole, rtol=1e-5, atol=1e-6)
 
 
@@ -81,8 +81,8 @@ def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
     pair = data.forecast, -data.forecast
     both = replace(data, forecast=torch.cat(pair))
     at = scene([term], data)
-    own = [term.loss(at.trace, replace(data, forecast=part), at.clock) for part in pair]
-    found = term.loss(at.trace, both, at.clock)
+    own = [term.loss(at.trace, replace(data, forecast=part), at.schedule) for part in pair]
+    found = term.loss(at.trace, both, at.schedule)
     assert torch.equal(found, torch.stack([own[0][0], own[1][1]]))
 
 
@@ -90,4 +90,4 @@ def test_without_a_forecast_it_says_so() -> None:
     data = replace(vectors(5, 3), forecast=None)
     at = scene([FutureBehaviour()], data)
     with pytest.raises(UserError, match=r"data\.forecast: the term 'future behaviour' needs it"):
-        FutureBehaviour().loss(at.trace, data, at.clock)
+        FutureBehaviour().loss(at.trace, data, at.schedule)

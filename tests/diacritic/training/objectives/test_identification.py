@@ -22,15 +22,15 @@ def test_the_hidden_parameter_at_every_step(second: int) -> None:
     for s, t, n in at.places:
         logits = head(one_of(at.parameters, s), "identify", at.features(s, t, n), watched.step_embedding[s, t, n])
         values[s, t, n] = -logits.log_softmax(-1)[data.label[n]]
-    found = Identification().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = Identification().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("detached", [False, True])
 def test_a_detached_second_carrier_leaves_the_policy_alone(detached: bool) -> None:
     data = symbols(4, 3)
     at = scene([Identification()], data, replace(TINY, identification=5, detached=detached))
-    flow = gradients(Identification().loss(at.trace, data, at.clock), at.parameters)
+    flow = gradients(Identification().loss(at.trace, data, at.schedule), at.parameters)
     for name, value in flow.items():
         shared = name.startswith(("observe", "previous"))
         if name.startswith("residual") or name == "codebook":
@@ -51,8 +51,8 @@ def test_the_joint_class_while_it_is_pending() -> None:
         logits = head(one_of(at.parameters, s), "join", at.features(s, t, n), at.vector(s, t, n))
         pending = int(data.joint[t, n])
         values[s, t, n] = torch.zeros((), dtype=torch.float64) if pending < 0 else -logits.log_softmax(-1)[pending]
-    found = JoinHead().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = JoinHead().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_the_teachers_state_of_each_run() -> None:
@@ -65,8 +65,8 @@ def test_the_teachers_state_of_each_run() -> None:
     for s, t, n in at.places:
         guess = head(one_of(at.parameters, s), "teacher", at.features(s, t, n), at.vector(s, t, n))
         values[s, t, n] = (guess - data.teacher[s, t, n]).square().mean()
-    found = TeacherState().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = TeacherState().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_what_is_missing_is_named(term: Term, name: str) -> None:
     at = scene([term], data)
     missing: dict[str, object] = {name: None}
     with pytest.raises(UserError, match=rf"^data\.{name}: the term"):
-        term.loss(at.trace, replace(data, **missing), at.clock)
+        term.loss(at.trace, replace(data, **missing), at.schedule)

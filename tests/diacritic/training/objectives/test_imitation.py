@@ -16,17 +16,17 @@ def test_it_is_the_mean_over_steps(data: Data) -> None:
     for s, t, n in at.places:
         prediction = head(one_of(at.parameters, s), "act", at.features(s, t, n), at.vector(s, t, n))
         values[s, t, n] = error(prediction, data.target[t, n], data.shape.symbolic)
-    found = Imitation().loss(at.trace, data, at.clock)
+    found = Imitation().loss(at.trace, data, at.schedule)
     torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
-    detached = Imitation(detached=True).loss(at.trace, data, at.clock)
+    detached = Imitation(detached=True).loss(at.trace, data, at.schedule)
     torch.testing.assert_close(detached, found, rtol=0, atol=1e-12)
 
 
 def test_a_detached_policy_reads_without_shaping_the_memory() -> None:
     data = symbols(4, 3)
     at = scene([Imitation()], data)
-    free = gradients(Imitation().loss(at.trace, data, at.clock), at.parameters)
-    detached = gradients(Imitation(detached=True).loss(at.trace, data, at.clock), at.parameters)
+    free = gradients(Imitation().loss(at.trace, data, at.schedule), at.parameters)
+    detached = gradients(Imitation(detached=True).loss(at.trace, data, at.schedule), at.parameters)
     for name in at.parameters:
         assert bool(detached[name].abs().sum() > 0) == name.startswith("act."), name
     assert free["residual.out.weight"].abs().sum() > 0

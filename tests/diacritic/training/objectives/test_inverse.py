@@ -15,7 +15,7 @@ def test_the_action_between_two_observations(data: Data, reach: int) -> None:
     term = Inverse(reach)
     at = scene([term], data)
     high = min(reach, 4)
-    offsets = 1 + (at.clock.uniform(STREAMS["inverse"], 5, 3) * high).long()
+    offsets = 1 + (at.schedule.uniform(STREAMS["inverse"], 5, 3) * high).long()
     assert int(offsets.max()) == high
     values = {}
     for s, t, n in at.places:
@@ -26,5 +26,5 @@ def test_the_action_between_two_observations(data: Data, reach: int) -> None:
             later = at.features(s, t + j, n) @ p["inverse.later.weight"]
             prediction = head(p, "inverse", at.features(s, t, n), at.vector(s, t, n), later)
             values[s, t, n] = error(prediction, data.target[t, n], data.shape.symbolic)
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)

@@ -28,6 +28,6 @@ def test_everything_to_come_from_code_and_observation_alone(data: Data, observat
         values[s, t, n] = _ahead(at, "ahead", s, t, n, data.target)
         if observations:
             values[s, t, n] = values[s, t, n] + _ahead(at, "world", s, t, n, seen)
-    found = term.loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
     assert observations == any(name.startswith("world") for name in at.parameters)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import TINY, clock_at, gradients, layer, one_of, scene, symbols, vectors
+from carrier_twin import TINY, gradients, layer, one_of, scene, schedule_at, symbols, vectors
 from torch import Tensor
 
 from diacritic.training.data import Data
@@ -25,15 +25,15 @@ def test_it_is_the_mean_cost_of_the_codes(data: Data, prior: str) -> None:
     for s, t, n in at.places:
         cost = _costs(one_of(at.parameters, s), at.trace.steps(at.trace.side)[s, t, n])
         values[s, t, n] = cost[at.trace.step_code[s, t, n]]
-    found = Rate().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.weight * at.literal(values), rtol=0, atol=1e-12)
+    found = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_its_gradient_is_that_of_the_soft_assignment() -> None:
     """The proposal descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²)."""
     data = vectors(4, 3)
     at = scene([Rate()], data)
-    found = torch.autograd.grad(Rate().loss(at.trace, data, at.clock).sum(), at.trace.proposal, retain_graph=True)[0]
+    found = torch.autograd.grad(Rate().loss(at.trace, data, at.schedule).sum(), at.trace.proposal, retain_graph=True)[0]
     proposal = at.trace.proposal.detach().requires_grad_()
     total = torch.zeros((), dtype=torch.float64)
     for s, t, n in at.places:
@@ -41,14 +41,14 @@ def test_its_gradient_is_that_of_the_soft_assignment() -> None:
         point = proposal[s, t * 3 + n]
         soft = (-(point - p["codebook"]).square().sum(-1)).softmax(-1)
         cost = _costs(p, at.features(s, t, n).detach())
-        total = total + at.clock.weight[s] * at.weight(n) * (soft * cost).sum()
+        total = total + at.schedule.weight[s] * at.weight(n) * (soft * cost).sum()
     torch.testing.assert_close(found, torch.autograd.grad(total, proposal)[0], rtol=0, atol=1e-12)
 
 
 def test_codes_are_not_moved_by_the_rate() -> None:
     data = vectors(4, 3)
     at = scene([Rate()], data)
-    flow = gradients(Rate().loss(at.trace, data, at.clock), at.parameters)
+    flow = gradients(Rate().loss(at.trace, data, at.schedule), at.parameters)
     assert flow["codebook"].abs().sum() == 0
     for name in ("prior.out.weight", "prior.hidden.bias", "residual.out.weight", "observe.first.weight"):
         assert flow[name].abs().sum() > 0, name
@@ -66,9 +66,9 @@ def test_an_unconditional_prior_does_not_see() -> None:
 def test_pressure_rises_and_stays() -> None:
     data = vectors(4, 3)
     at = scene([Rate()], data)
-    full = Rate().loss(at.trace, data, clock_at(2, 0))
+    full = Rate().loss(at.trace, data, schedule_at(2, 0))
     for step, share in ((0, 0.0), (2, 0.0), (4, 0.5), (6, 1.0), (9, 1.0)):
-        rising = replace(clock_at(2, step), pressure=(0.2, 0.6))
+        rising = replace(schedule_at(2, step), pressure=(0.2, 0.6))
         torch.testing.assert_close(Rate().loss(at.trace, data, rising), share * full, rtol=1e-6, atol=1e-12)
 
 
@@ -83,8 +83,8 @@ def test_a_second_carrier_pays_too() -> None:
         own = _costs(p, at.features(s, t, n))[at.trace.step_code[s, t, n]]
         other = _costs(p, at.features(s, t, n), "identification.prior")[second.step_code[s, t, n]]
         values[s, t, n] = own + other
-    found = Rate().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.weight * at.literal(values), rtol=0, atol=1e-12)
+    found = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_a_gaussian_pays_its_bound() -> None:
@@ -94,5 +94,5 @@ def test_a_gaussian_pays_its_bound() -> None:
     assert bits is not None
     values = {(s, t, n): at.trace.steps(bits)[s, t, n] for s, t, n in at.places}
     assert not any(name.startswith("prior") for name in at.parameters)
-    found = Rate().loss(at.trace, data, at.clock)
-    torch.testing.assert_close(found, at.clock.weight * at.literal(values), rtol=0, atol=1e-12)
+    found = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)

@@ -36,7 +36,7 @@ def test_a_choice_and_its_execution(choice: Choice, weight: float) -> None:
         else:
             choosing, given = error(chosen, target, False), chosen
         values[s, t, n] = weight * choosing + error(head(p, "act", at.features(s, t, n), given), target, False)
-    found = term.loss(at.trace, data, at.clock)
+    found = term.loss(at.trace, data, at.schedule)
     torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
 
 
@@ -45,7 +45,7 @@ def test_the_controller_does_not_shape_the_memory(choice: Choice) -> None:
     """With the choice itself weighing nothing, nothing but the controller and its encoder learns."""
     data = vectors(4, 3)
     term, at = _scene(choice, 0.0, data)
-    flow = gradients(term.loss(at.trace, data, at.clock), at.parameters)
+    flow = gradients(term.loss(at.trace, data, at.schedule), at.parameters)
     for name, value in flow.items():
         assert bool(value.abs().sum() > 0) == name.startswith(("act", "observe")), name
 
@@ -54,4 +54,4 @@ def test_a_hierarchical_policy_needs_symbolic_actions() -> None:
     data = vectors(4, 3)
     term, at = _scene("hierarchical", 1.0, data)
     with pytest.raises(UserError, match=r"data\.classes: the term 'hierarchical' needs it"):
-        term.loss(at.trace, replace(data, classes=None), at.clock)
+        term.loss(at.trace, replace(data, classes=None), at.schedule)

@@ -22,13 +22,13 @@ def test_it_is_the_mean_distance_twice(second: int) -> None:
                 away = trace.proposal[s, t * 3 + n] - p[name][trace.step_code[s, t, n]]
                 total = total + 1.7 * away.square().mean()
         values[s, t, n] = total
-    torch.testing.assert_close(term.loss(at.trace, data, at.clock), at.literal(values), rtol=0, atol=1e-12)
+    torch.testing.assert_close(term.loss(at.trace, data, at.schedule), at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_codes_follow_proposals_and_proposals_commit_to_codes() -> None:
     data = vectors(4, 3)
     at = scene([Quantisation()], data)
-    follow = gradients(Quantisation(commitment=0).loss(at.trace, data, at.clock), at.parameters)
+    follow = gradients(Quantisation(commitment=0).loss(at.trace, data, at.schedule), at.parameters)
     assert [name for name, value in follow.items() if value.abs().sum() > 0] == ["codebook"]
     wanted = torch.zeros_like(at.parameters["codebook"])
     for s, t, n in at.places:
@@ -36,6 +36,6 @@ def test_codes_follow_proposals_and_proposals_commit_to_codes() -> None:
         away = at.parameters["codebook"][s, code] - at.trace.proposal[s, t * 3 + n]
         wanted[s, code] += 2 * away.detach() / 3 * at.weight(n)
     torch.testing.assert_close(follow["codebook"], wanted, rtol=0, atol=1e-12)
-    both = gradients(Quantisation(commitment=2).loss(at.trace, data, at.clock), at.parameters)
+    both = gradients(Quantisation(commitment=2).loss(at.trace, data, at.schedule), at.parameters)
     torch.testing.assert_close(both["codebook"], wanted, rtol=0, atol=1e-12)  # commitment moves no code
     assert both["residual.out.weight"].abs().sum() > 0
