@@ -374,7 +374,7 @@ class Checker:
         the codes into sets that the words do not tell apart."""
         mass = {cell: m for cell, m in self.long_run(machine).items() if m}
         best = self.best_partition(mass, self.conflicts(cells))
-        merged = self.merged(machine) if "merged" in self.claims else [*range(machine[0])]
+        merged = self.merged(machine) if "merged" in self.claims else {c: c for _, c in mass}
         low, high = (self.interval(self.grouped(mass, part)) for part in (best, {c: merged[c[1]] for c in mass}))
         if "rate" in self.claims:
             if {"lower", "upper", "merged"} & self.claims.keys():
@@ -390,7 +390,7 @@ class Checker:
         require(ends(self.claims["upper"], "upper") == high, f"upper: the machine holds {high}")
         return f"the long run requires bits between [{low[0]}, {low[1]}] and [{high[0]}, {high[1]}]"
 
-    def merged(self, machine: Any) -> list[int]:
+    def merged(self, machine: Any) -> dict[int, int]:
         """The new code of each code; what results must be a machine that is right for ever."""
         count, first, moves = machine
         new = [whole(value, "merged") for value in array(self.claims["merged"], "merged", count)]
@@ -398,7 +398,7 @@ class Checker:
         for (c, a, o), d in moves.items():
             require(joined.setdefault((new[c], a, o), new[d]) == new[d], "merged: one code would have two moves")
         self.right((max(new) + 1, {o: new[c] for o, c in first.items()}, joined), "merged")
-        return new
+        return dict(enumerate(new))
 
     @staticmethod
     def grouped(mass: dict[Cell, Fraction], part: dict[Cell, int]) -> dict[Cell, Fraction]:

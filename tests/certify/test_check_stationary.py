@@ -4,6 +4,7 @@ import ast
 import copy
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_numbers_without_end_reach_the_limit():
     claims = {"format": "certify-certificate/2", "process_sha256": "0" * 64, "grain": "supports"}
     with pytest.raises(LimitReached):
         check(json.dumps(claims), json.dumps(process))
+
+
+def test_a_machine_with_countless_codes_costs_nothing():
+    process = build("counter")
+    claims = certificate(certify_forever(process, QUICK))
+    claims["machine"]["codes"] = 999_999_999
+    tracemalloc.start()
+    check(json.dumps(claims), process.to_json())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 def test_the_checker_stands_alone():
