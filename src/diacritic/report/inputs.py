@@ -13,6 +13,8 @@ from certify import Model
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.files.demos import Demos, is_recording, load
+from diacritic.files.fields import Fields
+from diacritic.files.judged import check_cells, check_probe
 from diacritic.files.ledger import Row, problem_of, read_ledger
 from diacritic.files.run import is_run
 from diacritic.measure.probe import FORMAT as PROBE
@@ -136,18 +138,30 @@ def _document(found: Inputs, path: Path) -> None:
     """A JSON file, by the format that it names."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UserError(str(path), "is truncated or not JSON; make it again") from None
     kind = str(document.get("format", "")) if isinstance(document, dict) else ""
     if kind.startswith("diacritic-demos/"):
         demos = load(path)
+        _check_acceptance(demos, path)
         found.recordings.append(demos)
         probed = saved_probe(path, demos.digest)
         if probed is not None:
+            check_probe(probed, str(path), "run `diacritic probe` again")
             found.probes[path.stem] = probed
     elif kind == PROBE:
+        check_probe(document, str(path), "run `diacritic probe` again")
         found.probes[path.name.removesuffix(".probe.json")] = document
     elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):
         found.models.append(named_model(str(path)))
     elif not kind.startswith(SKIPPED):
         raise UserError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")
+
+
+def _check_acceptance(demos: Demos, path: Path) -> None:
+    """The leak tables that the acceptance of a recording left in its manifest."""
+    given = Fields(dict(demos.acceptance or {}), f"{path}: acceptance", "record again")
+    checks = given.object("checks", {})
+    for name in checks:
+        if "leaks" in name:
+            check_cells(Fields.of(checks[name], f"{path}: acceptance: {name}", "record again"), "data")

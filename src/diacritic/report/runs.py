@@ -1,5 +1,6 @@
 """Saved runs as the page reads them: manifest, verdict, closed loop and codes; no network is loaded."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +13,14 @@ from certify.errors import UserError
 from diacritic.commands.rollout import FORMAT as ROLLOUT
 from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import read_json
+from diacritic.files.judged import check_rollout, check_verdict
 from diacritic.files.run import RunManifest, read_codes, read_manifest
 from diacritic.measure.verdict import FILE as VERDICT_FILE
 from diacritic.measure.verdict import FORMAT as VERDICT
 from diacritic.report.titles import full_title, short_title
 
 Document = dict[str, Any]
+Check = Callable[[Document, str, str], None]
 
 
 @dataclass(frozen=True)
@@ -100,23 +103,17 @@ def read_run(folder: Path) -> tuple[Run, list[UserError]]:
     """A run, and what beside it could not be read; a run that is not whole is refused."""
     manifest = read_manifest(folder)
     problems: list[UserError] = []
-    verdict = _beside(
-        folder / VERDICT_FILE, VERDICT, ("sufficient", "steps", "controls"), "measure the run again", problems
-    )
-    rollout = _beside(folder / "rollout.json", ROLLOUT, ("by_episode",), "roll the run out again", problems)
+    verdict = _beside(folder / VERDICT_FILE, VERDICT, check_verdict, "measure the run again", problems)
+    rollout = _beside(folder / "rollout.json", ROLLOUT, check_rollout, "roll the run out again", problems)
     return Run(folder, manifest, verdict, rollout), problems
 
 
-def _beside(
-    path: Path, expected: str, keys: tuple[str, ...], remedy: str, problems: list[UserError]
-) -> Document | None:
+def _beside(path: Path, expected: str, check: Check, remedy: str, problems: list[UserError]) -> Document | None:
     if not path.exists():
         return None
     try:
         document = read_json(path, expected, remedy)
-        lacking = [key for key in keys if key not in document]
-        if lacking:
-            raise UserError(str(path), f"lacks {', '.join(lacking)}; {remedy}")
+        check(document, str(path), remedy)
         return document
     except UserError as problem:
         problems.append(problem)

@@ -5,9 +5,7 @@ behaviour), and written by names. What is written is held against the expert onc
 file and not about the network that it came from.
 """
 
-import json
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,29 +14,14 @@ from certify import Model, OffSupportError
 from certify.core.rates import conditional_rate
 from certify.core.requirement import Requirement
 from certify.errors import UserError
-from diacritic.files.atomic import read_json, write_text
+from diacritic.files.machine import MachineFile
 from diacritic.memory.certified_codes import certified_labels
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.verify import first_error
 
-FORMAT = "diacritic-machine/1"
 
-
-@dataclass(frozen=True)
-class Kept:
-    """C_1 = first[O_1], then C_t = moves[C_{t−1}, A_{t−1}, O_t]; A_t = acts[C_t, O_t]. A code is all it remembers."""
-
-    task: str
-    model_sha256: str
-    horizon: int
-    codes: int
-    first: dict[str, int]
-    moves: dict[tuple[int, str, str], int]
-    acts: dict[tuple[int, str], str]
-    bits: tuple[float, ...]  # H(C_t | O_t)
-    minimal: bool  # these bits are the certified minimum at every step
-    equal: bool  # it does what the expert does; else the expert chooses at random, and it makes one of those choices
-    origin: dict[str, Any] = field(default_factory=dict)  # where it was learned
+class Kept(MachineFile):
+    """A machine from a file, or for one, that can act in a model."""
 
     def tables(self, model: Model) -> CodeMachine:
         """The machine on the symbols of a model, its own or a longer one; what it does not know leads nowhere right."""
@@ -58,57 +41,6 @@ class Kept:
             if did in action and seen in observation:
                 act[code, observation[seen]] = np.eye(len(action))[action[did]]
         return CodeMachine(move, act)
-
-    def to_json(self) -> str:
-        """The format `diacritic-machine/1`."""
-        document = {
-            "format": FORMAT,
-            "task": self.task,
-            "model_sha256": self.model_sha256,
-            "horizon": self.horizon,
-            "codes": self.codes,
-            "first": self.first,
-            "moves": [[*key, code] for key, code in sorted(self.moves.items())],
-            "acts": [[*key, action] for key, action in sorted(self.acts.items())],
-            "bits": list(self.bits),
-            "minimal": self.minimal,
-            "equal": self.equal,
-            "origin": self.origin,
-        }
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-    def save(self, path: Path) -> None:
-        write_text(path, self.to_json())
-
-    @staticmethod
-    def load(path: Path) -> "Kept":
-        """A machine from its file, every entry checked."""
-        remedy = "export it again with `diacritic export`"
-        document = read_json(path, FORMAT, remedy)
-        try:
-            moves = {(int(k), str(a), str(o)): int(code) for k, a, o, code in document["moves"]}
-            acts = {(int(k), str(o)): str(a) for k, o, a in document["acts"]}
-            first = {str(o): int(code) for o, code in document["first"].items()}
-            kept = Kept(
-                str(document["task"]),
-                str(document["model_sha256"]),
-                int(document["horizon"]),
-                int(document["codes"]),
-                first,
-                moves,
-                acts,
-                tuple(map(float, document["bits"])),
-                bool(document["minimal"]),
-                bool(document["equal"]),
-                dict(document["origin"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise UserError(str(path), f"is damaged ({problem!r}); {remedy}") from None
-        named = [*first.values(), *moves.values(), *(key[0] for key in (*moves, *acts))]
-        odd = [code for code in named if not 0 <= code < kept.codes]
-        if odd:
-            raise UserError(str(path), f"names code {odd[0]}, but has {kept.codes} of them; {remedy}")
-        return kept
 
 
 def keep(machine: CodeMachine, model: Model, origin: dict[str, Any] | None = None) -> Kept:

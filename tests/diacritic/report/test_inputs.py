@@ -22,7 +22,9 @@ def test_every_kind_of_input_is_found_in_a_folder(tmp_path: Path):
         add_rollout(run)
     make_ledger(tmp_path / "results" / "toys.jsonl")
     (tmp_path / "model.json").write_text(build("reveal").to_json(), encoding="utf-8")
-    (tmp_path / "short.probe.json").write_text('{"format": "diacritic-probe/1", "probes": {}}', encoding="utf-8")
+    (tmp_path / "short.probe.json").write_text(
+        '{"format": "diacritic-probe/1", "demos_sha256": "0", "probes": {}}', encoding="utf-8"
+    )
     (tmp_path / "film.gif").write_bytes(b"GIF")
     (tmp_path / "runs" / "cohort-0").mkdir()
     (tmp_path / "runs" / "cohort-0" / "metrics.jsonl").write_text('{"step": 1}\n', encoding="utf-8")

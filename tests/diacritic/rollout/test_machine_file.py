@@ -97,17 +97,17 @@ def test_files_come_back_as_they_were(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"format": "diacritic-machine/9"}, "this version reads 'diacritic-machine/1'"),
-        ({"codes": 1}, "names code"),
-        ({"moves": [[0, "wait"]]}, "is damaged"),
-        ({"first": ["x"]}, "is damaged"),
-        ({"bits": None}, "is damaged"),
+        ({"codes": 1}, "a number of codes to which"),
+        ({"moves": [[0, "wait"]]}, "moves is list, but a list of rows"),
+        ({"first": ["x"]}, "first is list, but an object"),
+        ({"bits": None}, "bits is None, but a list"),
     ],
 )
 def test_damaged_files_are_one_line(change: dict[str, object], said: str, tmp_path: Path) -> None:
     model = build("memory-chain")
-    document = json.loads(keep(wasteful(model), model).to_json()) | change
     path = tmp_path / "machine.json"
-    path.write_text(json.dumps(document))
+    keep(wasteful(model), model).save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(UserError, match=said) as caught:
         Kept.load(path)
     assert "\n" not in str(caught.value)
