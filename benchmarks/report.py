@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from report_inputs import add_verdict, make_run  # noqa: E402
 
 from diacritic.report.inputs import collect  # noqa: E402
-from diacritic.report.page import LIMIT, write_page  # noqa: E402
+from diacritic.report.page import LIMIT, report  # noqa: E402
 
 RUNS, TARGET, WEIGHTS = 1000, 20.0, 470_000
 
@@ -41,7 +41,7 @@ def main() -> None:
         found = collect([runs])
         alone = time.perf_counter() - began
         began = time.perf_counter()
-        write_page([runs], folder / "report.html", filmed=False)
+        report(runs, out=folder / "report.html", film=False)
         whole = time.perf_counter() - began
         size = os.path.getsize(folder / "report.html")
     finally:

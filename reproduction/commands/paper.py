@@ -55,10 +55,10 @@ class Report:
     """Show films of rollouts."""
 
     def run(self) -> int:
-        from diacritic.report.page import write_page
+        from diacritic.report.page import report
         from reproduction import paper_section
 
-        shown = write_page(self.inputs, self.out, self.film, ledgers=paper_section.view)
+        shown = report(*self.inputs, out=self.out, film=self.film, ledgers=paper_section.view)
         print(self.out)
         for item in shown.left_out:
             print(f"left out: {item.place}: {item.reason}")

@@ -1,3 +1,87 @@
-"""Learn, measure and repeat: policies whose only memory is a discrete code, judged against what `certify` proves."""
+"""From a task to a verdict in a dozen names.
+
+    import diacritic as dia
+
+    task = dia.task("two-cues", gap=20)
+    demos = dia.record(task, episodes=512)
+    need = dia.requirement(demos)
+    runs = dia.train(demos, learner="plain", seeds=8)
+    print(dia.measure(runs, need))
+    dia.report(need, runs, out="report.html")
+
+Names are loaded on first use: importing this package imports neither torch nor a simulator.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diacritic.demos.drawn import record
+    from diacritic.files.demos import load
+    from diacritic.measure.audits import audit
+    from diacritic.measure.export import export
+    from diacritic.measure.interventions import Policy
+    from diacritic.measure.rollouts import rollout
+    from diacritic.measure.runs import measure
+    from diacritic.memory.saved import load_run
+    from diacritic.need.requirement import requirement
+    from diacritic.report.page import report
+    from diacritic.studies.train import train
+    from diacritic.tasks.protocol import Task
+    from diacritic.tasks.registry import find as task
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Policy": "measure.interventions:Policy",
+    "Task": "tasks.protocol:Task",
+    "audit": "measure.audits:audit",
+    "export": "measure.export:export",
+    "load": "files.demos:load",
+    "load_run": "memory.saved:load_run",
+    "record": "demos.drawn:record",
+    "requirement": "need.requirement:requirement",
+    "task": "tasks.registry:find",
+    "train": "studies.train:train",
+}
+_PACKAGES = ("measure", "report", "rollout")  # rooms that can be called
+
+__all__ = [
+    "Policy",
+    "Task",
+    "audit",
+    "export",
+    "load",
+    "load_run",
+    "measure",
+    "record",
+    "report",
+    "requirement",
+    "rollout",
+    "task",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"diacritic.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'diacritic' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(f"diacritic.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def callable_package(package: str, module: str, function: str) -> None:
+    """Let a package be called like the function of the same name, which is imported at the first call."""
+
+    def call(_: ModuleType, /, *arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module), function)(*arguments, **options)
+
+    sys.modules[package].__class__ = type("CallablePackage", (ModuleType,), {"__call__": call})

@@ -29,9 +29,9 @@ class Report:
             raise UserError("report", "give at least one input: a zoo task, a model, a run, a recording or a ledger")
         if self.out.is_dir():
             raise UserError(str(self.out), "is a folder; give the name of a file")
-        from diacritic.report.page import write_page
+        from diacritic.report.page import report
 
-        found = write_page(self.inputs, self.out, self.film, self.title)
+        found = report(*self.inputs, out=self.out, title=self.title, film=self.film)
         print(f"{self.out}: {self.out.stat().st_size / 1e6:.1f} MB")
         for item in found.left_out:
             print(f"left out: {item.place}: {item.reason}")

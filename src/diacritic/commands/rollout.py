@@ -1,25 +1,19 @@
 """`diacritic rollout`: trained runs in closed loop, all policies of a task in the same episodes."""
 
-import io
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
 from certify.errors import UserError
-from certify.progress import working
-from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
     from diacritic.rollout.closed_loop import Rollouts
     from diacritic.rollout.run_loading import Group
-
-FORMAT = "diacritic-rollout/1"
 
 
 @dataclass(frozen=True)
@@ -41,48 +35,11 @@ class Rollout:
     def run(self) -> int:
         if not self.runs:
             raise UserError("rollout", "give the folder of at least one run")
-        with remedies():
-            from diacritic.rollout.closed_loop import play, takeover
-            from diacritic.rollout.run_loading import groups
+        from diacritic.measure.rollouts import rollouts
 
-            for group in groups(self.runs):
-                first = 0 if self.until is None else takeover(group.task, self.until)
-                with working(f"{group.task.name}: {len(group.runs)} policies × {self.episodes} episodes"):
-                    found = play(
-                        group.task, group.policies(), self.episodes, self.seed, group.binner, self.threads, first
-                    )
-                for k, run in enumerate(group.runs):
-                    _write(run.path, self.seed, self.until, found, k)
-                _show(group, found)
+        for played in rollouts(self.runs, self.episodes, self.seed, self.until, self.threads, save=True):
+            _show(played.group, played.rollouts)
         return 0
-
-
-def _write(path: Path, seed: int, until: str | None, found: "Rollouts", k: int) -> None:
-    """The numbers of one policy as JSON, and its codes and symbols, each by atomic rename."""
-    import numpy as np
-
-    from diacritic.files.atomic import write_text
-    from diacritic.measure.plugin import conditional_entropy
-
-    assert found.symbols is not None  # a stored run brings its binner
-    rates = [conditional_entropy(c, o) for c, o in zip(found.codes[k], found.symbols[k], strict=True)]
-    episodes = {name: found.outcome[name][k].tolist() for name in found.shares}
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "seed": seed,
-        "until": until,
-        **found.summary(k),
-        "own_rate": rates,
-        "by_episode": episodes,
-    }
-    content = io.BytesIO()
-    latents = {f"latent:{name}": values for name, values in found.latents.items()}
-    arrays = {"codes": found.codes[k].astype(np.uint16), "symbols": found.symbols[k], **latents}
-    np.savez_compressed(content, allow_pickle=False, **arrays)
-    partial = path / "rollout.npz.partial"
-    partial.write_bytes(content.getvalue())
-    partial.replace(path / "rollout.npz")
-    write_text(path / "rollout.json", json.dumps(document, indent=1) + "\n")
 
 
 def _show(group: "Group", found: "Rollouts") -> None:

@@ -105,9 +105,9 @@ class SelectK:
 def fewest_codes(cell: "Cell", demos: Path) -> int:
     """The certified bound: no smaller codebook can pass."""
     if cell.task.recorded:
-        from diacritic.commands.recorded import fewest_codes as fewest
         from diacritic.measure.recorded import Classes
         from diacritic.studies.recordings import recording
+        from diacritic.studies.train import fewest_codes as fewest
 
         found = recording(cell, demos)
         return fewest(Classes.of(found.symbols, found.choices))

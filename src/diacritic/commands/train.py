@@ -1,25 +1,26 @@
 """`diacritic train`: many seeds of one learner on one task, judged exactly where the task is finite."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from certify import Model, certify
 from certify.errors import UserError
-from certify.progress import working
-from diacritic.files.demos import is_recording
+from diacritic.files.demos import Demos, is_recording
 from diacritic.tasks.named import is_model_file, named_model
+
+if TYPE_CHECKING:
+    from diacritic.measure.evaluate import Evaluation
+    from diacritic.studies.train import Runs
 
 
 @dataclass(frozen=True)
 class Train:
-    """Train a cohort of carriers on a task of the zoo (with KEY=VALUE parameters), a model file, or a recording."""
+    """Train policies with discrete memory on a zoo task (with KEY=VALUE parameters), a model file, or a recording."""
 
     task: Annotated[str, tyro.conf.Positional]
     """A zoo name such as memory-chain, the path of a certify model (.json or .npz), or that of recorded demos."""
@@ -50,133 +51,66 @@ class Train:
     """Also write TensorBoard events here."""
 
     def run(self) -> int:
-        from diacritic.files.run import MODEL
-        from diacritic.measure.scores import Requirement
-        from diacritic.measure.trace import sufficient
-        from diacritic.memory.kinds import memory_of
-        from diacritic.memory.shape import Architecture
-        from diacritic.training.checkpoint import fingerprint
-        from diacritic.training.cohort import Plan, Run
-        from diacritic.training.learner import LEARNERS, learner
-        from diacritic.training.preset import preset
-        from diacritic.training.runs import save_runs, stacked_runs
-        from diacritic.training.symbolic import from_model
-        from diacritic.training.train import train
+        from diacritic.studies.train import Training, train_with
+        from diacritic.training.learner import LEARNERS
 
         if self.learner == "help":
             for item in LEARNERS.values():
                 print(f"{item.name:28} {item.note}")
             return 0
-        if min(self.seeds, self.steps, self.codes) < 1:
-            raise UserError("train", "--seeds, --steps and --codes are at least 1")
-        chosen, start = learner(self.learner), preset(self.preset)
-        if is_recording(self.task):
-            from diacritic.commands.recorded import train_recorded
-
-            return train_recorded(self)
-        model = named_model(self.task, self.parameters)
-        with working("certifying the task"):
-            requirement = Requirement.of(model)
-            self._warn(model)
-        data = from_model(model, self.demonstrations)
-        plan = Plan(
-            chosen,
-            start,
-            tuple(Run(seed, self.beta) for seed in range(self.seeds)),
+        settings = Training(
+            self.learner,
+            self.preset,
+            self.seeds,
             self.steps,
-            Architecture(codes=self.codes),
-            warm_start=tuple(path.name for path in self.warm_start),
+            self.codes,
+            self.beta,
+            self.demonstrations,
+            self.device,
+            self.out,
+            self.warm_start,
+            self.tensorboard,
         )
-        device = self.chosen_device()
-        folder = self.out / f"cohort-{fingerprint(plan, data)[:12]}"
-        begun = time.perf_counter()
-        machine = memory_of(plan.carrier).finite(plan.carrier)
-        judge = (lambda cohort: sufficient(cohort, model, requirement, "external")) if machine else None
-        if chosen.taught:
-            from diacritic.memory.certified_codes import certified_labels
-            from diacritic.training.certified import train_certified
-
-            cohort, _ = train_certified(plan, data, certified_labels(model, requirement), device)
-        else:
-            begin = stacked_runs(self.warm_start, plan, data) if self.warm_start else None
-            cohort = train(plan, data, device, folder, judge, tensorboard=self.tensorboard, parameters=begin)
-        if chosen.forget:
-            from diacritic.training.forgetting import forget
-
-            cohort = forget(cohort).cohort
-        known = self._known(model, data.episodes)
-        judged = self._facts(cohort, model, requirement) if machine else [{} for _ in plan.runs]
-        facts = [known | fact for fact in judged]
-        texts = {MODEL: model.to_json()} if is_model_file(self.task) else None
-        paths = save_runs(cohort, self.out, facts, texts=texts)
-        self._show(model, facts, paths, time.perf_counter() - begun, device)
+        show(train_with(settings, self._subject()))
         return 0
 
-    def chosen_device(self) -> str:
-        """The device, `auto` settled."""
-        import torch
+    def _subject(self) -> str:
+        if not is_recording(self.task) and not is_model_file(self.task):
+            named_model(self.task, self.parameters)  # refused before anything is loaded
+            return " ".join([self.task, *self.parameters])
+        if self.parameters:
+            own = "a recording brings its own parameters; record another one instead"
+            raise UserError(self.parameters[0], own if is_recording(self.task) else "a model file takes no parameters")
+        return self.task
 
-        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
 
-    def _warn(self, model: Model) -> None:
-        answer = certify(model, seconds=10)
-        self.warn_below(answer.codes_needed)
+def show(runs: "Runs") -> None:
+    """One line a run, and how many are sufficient."""
+    recorded = isinstance(runs.source, Demos)
+    console = Console(width=None if sys.stdout.isatty() else 400 if recorded else 120)
+    table = Table(title=runs.title, title_justify="left", box=None)
+    names = list(next((item.windows for item in runs.evaluations if item), {})) if recorded else []
+    columns = [*names, "peak rate", "required"] if recorded else ["success", "peak rate", "required", "surplus"]
+    for head in ("seed", "sufficient", *columns, "run"):
+        table.add_column(head, justify="right" if head != "run" else "left")
+    for seed, (evaluation, path) in enumerate(zip(runs.evaluations, runs.paths, strict=True)):
+        cells = ["—"] * (len(columns) + 1) if evaluation is None else _cells(evaluation, names)
+        table.add_row(str(seed), *cells, str(path))
+    console.print(table)
+    where = f" on {runs[0].manifest.held_out} held-out episodes" if recorded else ""
+    console.print(f"{runs.sufficient}/{len(runs)} sufficient{where}; {runs.seconds:.1f} s on {runs.device}")
 
-    def warn_below(self, bound: int) -> None:
-        """Say before training that no run can pass."""
-        if self.codes < bound:
-            print(
-                f"warning: --codes {self.codes} is below the certified bound of {bound} codes for this task; "
-                "no run can be sufficient",
-                file=sys.stderr,
-            )
 
-    def _known(self, model: Model, episodes: int) -> dict[str, Any]:
-        """What the manifests of all runs say of the task, and of the episodes that they learned from."""
-        from diacritic.files.run import CodedEpisodes
-
-        which = "all" if self.demonstrations is None else "training"
-        known = {"kind": "symbolic", "task": model.name, "model_sha256": model.digest, "N": self.demonstrations}
-        return known | {"episodes": CodedEpisodes(which, ((0, episodes),))}
-
-    def _facts(self, cohort: Any, model: Model, requirement: Any) -> list[dict[str, Any]]:
-        from diacritic.measure.gates import judge_scores
-        from diacritic.measure.scores import scores
-        from diacritic.rollout.exact import closed_loop
-        from diacritic.rollout.occupancy import teacher_forced
-        from diacritic.rollout.trained_machines import machines
-
-        facts = []
-        for machine in machines(cohort.parameters, cohort.plan.carrier, model):
-            greedy = machine.greedy()
-            steps = scores(teacher_forced(greedy, model), requirement)
-            loop = closed_loop(greedy, model)
-            found = judge_scores("external", steps, loop.success)
-            facts.append(
-                {
-                    "sufficient": found.sufficient,
-                    "failures": list(found.failures[:3]),
-                    "success": loop.success,
-                    "rate": [step.rate for step in steps],
-                    "requirement": [step.requirement for step in steps],
-                }
-            )
-        return facts
-
-    def _show(self, model: Model, facts: list[dict[str, Any]], paths: list[Path], seconds: float, device: str) -> None:
-        console = Console(width=None if sys.stdout.isatty() else 120)
-        table = Table(title=f"{model.name}: {self.learner}, {self.preset}", title_justify="left", box=None)
-        for head in ("seed", "sufficient", "success", "peak rate", "required", "surplus", "run"):
-            table.add_column(head, justify="right" if head != "run" else "left")
-        for seed, (fact, path) in enumerate(zip(facts, paths, strict=True)):
-            if "sufficient" not in fact:
-                table.add_row(str(seed), "—", "—", "—", "—", "—", str(path))
-                continue
-            need = [bits or 0.0 for bits in fact["requirement"]]
-            surplus = sum(rate - bits for rate, bits in zip(fact["rate"], need, strict=True)) / len(need)
-            said = "yes" if fact["sufficient"] else "no"
-            numbers = (fact["success"], max(fact["rate"]), max(need), surplus)
-            table.add_row(str(seed), said, *(f"{number:.2f}" for number in numbers), str(path))
-        console.print(table)
-        passed = sum(bool(fact.get("sufficient")) for fact in facts)
-        console.print(f"{passed}/{len(facts)} sufficient; {seconds:.1f} s on {device}")
+def _cells(evaluation: "Evaluation", windows: list[str]) -> list[str]:
+    need = [0.0 if bits != bits else bits for bits in evaluation.requirement.tolist()]  # NaN is not itself
+    rate = evaluation.rate.tolist()
+    numbers: list[float | None] = [max(rate), max(need)]
+    if windows:
+        scores = evaluation.row()["scores"]
+        keys = {name: "S_G" if name.endswith(" decision") else "S_Gamma" for name in windows}
+        numbers = [*(scores[name][key] for name, key in keys.items()), *numbers]
+    else:
+        surplus = sum(bits - least for bits, least in zip(rate, need, strict=True)) / len(need)
+        numbers = [evaluation.success, *numbers, surplus]
+    said = "yes" if evaluation.sufficient else "no"
+    return [said, *("—" if number is None else f"{number:.2f}" for number in numbers)]

@@ -108,6 +108,10 @@ class Binner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write as JSON, by atomic rename."""
+        write_text(Path(path), self.to_json())
+
+    def to_json(self) -> str:
+        """The text of the file."""
         document = {
             "format": FORMAT,
             "convention": self.convention.to_dict(),
@@ -118,7 +122,7 @@ class Binner:
             "keys": self.keys.tolist(),
             "names": list(self.names),
         }
-        write_text(Path(path), json.dumps(document, ensure_ascii=False) + "\n")
+        return json.dumps(document, ensure_ascii=False) + "\n"
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Binner":

@@ -1,14 +1,19 @@
 """The judge: rates, sufficiency and information content of codes; it never reads a network's insides.
 
-`audit` is loaded on first use, so that the package stays light.
+`diacritic.measure(runs, need)` gives the verdicts on saved runs. Names are loaded on first use.
 """
 
 from typing import TYPE_CHECKING, Any
+
+from diacritic import callable_package
 
 if TYPE_CHECKING:
     from diacritic.measure.audits import Audit, audit
 
 __all__ = ["Audit", "audit"]
+
+
+callable_package(__name__, "diacritic.measure.runs", "measure")
 
 
 def __getattr__(name: str) -> Any:

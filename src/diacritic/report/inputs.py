@@ -48,6 +48,12 @@ class Inputs:
     films: list[Path] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
+    def extend(self, other: "Inputs") -> None:
+        """Add what was found elsewhere."""
+        for name, values in vars(other).items():
+            mine = getattr(self, name)
+            mine.update(values) if isinstance(mine, dict) else mine.extend(values)
+
     def leave_out(self, problem: UserError) -> None:
         self.left_out.append(LeftOut(problem.place, problem.reason))
 

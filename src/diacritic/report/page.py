@@ -14,12 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from certify import Model
+from certify import Answer, Model
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.progress import working
 from diacritic.demos.requirement import recording
-from diacritic.files.atomic import write_text
+from diacritic.files.atomic import make_folder, write_text
+from diacritic.files.demos import Demos
 from diacritic.report import audit, closed_loop, cohort, requirement
 from diacritic.report import ledgers as ledger_section
 from diacritic.report.inputs import Inputs, LeftOut, collect
@@ -32,18 +33,39 @@ TEMPLATES = Path(__file__).with_name("templates")
 Shown = dict[str, Any]
 
 
-def write_page(
-    words: Sequence[str],
-    path: Path,
-    filmed: bool = True,
+def report(
+    *subjects: Any,
+    out: Path | str = "report.html",
     title: str = "Diacritic report",
+    film: bool = True,
     ledgers: ledger_section.View = ledger_section.view,
 ) -> Inputs:
-    """Read the inputs, build the page and write it; what was left out is on the page and in the result."""
-    inputs = collect(words)
-    text = build(inputs, filmed, title, ledgers)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write one self-contained HTML page about any mix of requirements, models, recordings, runs, and paths of them.
+
+    A text names a path, or a zoo task with its parameters. What was left out is on the page and in the result.
+    `ledgers` says what is shown of ledgers; another view may put a reference beside them.
+    """
+    inputs = gather(subjects)
+    text = build(inputs, film, title, ledgers)
+    path = Path(out)
+    make_folder(path.parent)
     write_text(path, text)
+    return inputs
+
+
+def gather(subjects: Sequence[Any]) -> Inputs:
+    """The inputs of a page from Python objects and words."""
+    inputs = Inputs()
+    for subject in subjects:
+        if isinstance(subject, Answer):
+            inputs.models.append(subject.model)
+        elif isinstance(subject, Model):
+            inputs.models.append(subject)
+        elif isinstance(subject, Demos):
+            inputs.recordings.append(subject)
+        else:
+            words = getattr(subject, "paths", [subject])  # of runs that training gave back
+            inputs.extend(collect([str(word) for word in words]))
     return inputs
 
 
@@ -53,10 +75,7 @@ def build(
     title: str = "Diacritic report",
     ledgers: ledger_section.View = ledger_section.view,
 ) -> str:
-    """The page as text, below the limit: the film goes first if it must, then the film strips.
-
-    `ledgers` says what is shown of ledgers; another view may put a reference beside them.
-    """
+    """The page as text, below the limit: the film goes first if it must, then the film strips."""
     sections = _sections(inputs, filmed, ledgers)
     text = render(sections, inputs.left_out, title)
     for section, part in (("closed_loop", "film"), ("cohort", "strips"), ("audit", "verdicts")):

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.commands.rollout import FORMAT as ROLLOUT
 from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import read_json
 from diacritic.files.judged import check_rollout, check_verdict
 from diacritic.files.run import RunManifest, read_codes, read_manifest
+from diacritic.measure.rollouts import FORMAT as ROLLOUT
 from diacritic.measure.verdict import FILE as VERDICT_FILE
 from diacritic.measure.verdict import FORMAT as VERDICT
 from diacritic.report.titles import full_title, short_title

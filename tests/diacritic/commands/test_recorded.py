@@ -13,17 +13,17 @@ import torch
 
 from certify.errors import UserError
 from diacritic.cli import main
-from diacritic.commands import recorded
-from diacritic.commands.recorded import held_out_codes, task_of
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import is_recording, load
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.rollout.policies import Policies
+from diacritic.studies import train as studies_train
 from diacritic.tasks.registry import make as make_task
+from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.demonstrations import prepare, supervise
+from diacritic.training.demonstrations import held_out_codes, prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 
@@ -67,7 +67,7 @@ def test_runs_carry_what_a_closed_loop_needs(
 
 @pytest.mark.parametrize("name", ["event-agnostic", "task-informed"])
 def test_forecasters_supervise(name: str, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "supervise", partial(supervise, steps=2))
+    monkeypatch.setattr(studies_train, "supervise", partial(supervise, steps=2))
     manifests = trained(recording, tmp_path, "--learner", name)
     assert [manifest["learner"] for manifest in manifests] == [name] * 2
     assert len(list(tmp_path.glob("forecaster-*.safetensors"))) == 1
@@ -140,7 +140,7 @@ def _exchange(stem: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "line"),
     [
-        (_truncate, "short.npz: is truncated or no npz of plain arrays"),
+        (_truncate, "short.npz: is truncated or not an npz of plain arrays"),
         (_age, "recording: is of version 9"),
         (_exchange, "task: 'three-cues' is unknown; there are two-cues"),
     ],

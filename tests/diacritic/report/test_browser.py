@@ -11,7 +11,7 @@ from playwright.sync_api import Page, ViewportSize
 from report_inputs import HOSTILE, add_rollout, add_verdict, make_ledger, make_run
 
 from certify.zoo import build
-from diacritic.report.page import write_page
+from diacritic.report.page import report
 from diacritic.report.video import write_film
 
 pytestmark = pytest.mark.system
@@ -33,7 +33,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hostile.json").write_text(text, encoding="utf-8")
     frames = [np.full((64, 64, 3), 20 * k, np.uint8) for k in range(12)]
     write_film(frames, folder / "film.mp4")
-    write_page(["gap", str(folder)], folder / "report.html", title=HOSTILE)
+    report("gap", folder, out=folder / "report.html", title=HOSTILE)
     return folder / "report.html"
 
 

@@ -12,7 +12,7 @@ from report_inputs import HOSTILE, add_verdict, make_ledger, make_run
 
 from diacritic.report import page
 from diacritic.report.inputs import Inputs, collect
-from diacritic.report.page import LIMIT, build, embedded, write_page
+from diacritic.report.page import LIMIT, build, embedded, report
 
 
 class Elements(HTMLParser):
@@ -41,7 +41,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> str:
     for task in ("gap", HOSTILE):
         add_verdict(make_run(folder / "runs", 0, task=task, learner=HOSTILE))
     make_ledger(folder / "toys.jsonl")
-    write_page([str(folder), "gap"], folder / "out" / "report.html", title=HOSTILE)
+    report(folder, "gap", out=folder / "out" / "report.html", title=HOSTILE)
     return (folder / "out" / "report.html").read_text(encoding="utf-8")
 
 

@@ -1,0 +1,83 @@
+"""Saved runs in closed loop: played, measured under their own occupancy, and kept beside each run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certify.progress import working
+from diacritic.files.arrays import write_npz
+from diacritic.files.atomic import write_json
+from diacritic.files.run_paths import RunsLike, run_paths
+from diacritic.measure.plugin import conditional_entropy
+from diacritic.rollout.closed_loop import Rollouts, play, takeover
+from diacritic.rollout.run_loading import Group, groups
+
+FORMAT = "diacritic-rollout/1"
+EPISODES = 128
+
+
+@dataclass(frozen=True)
+class Played:
+    """Runs of one task in the same episodes."""
+
+    group: Group
+    rollouts: Rollouts
+    seed: int
+    until: str | None
+
+    def summary(self) -> dict[Path, dict[str, Any]]:
+        """The numbers of each run, by its folder."""
+        return {run.path: self.rollouts.summary(k) for k, run in enumerate(self.group.runs)}
+
+    def save(self) -> None:
+        """`rollout.json` and `rollout.npz` beside every run."""
+        for k, run in enumerate(self.group.runs):
+            self._save(run.path, k)
+
+    def _save(self, path: Path, k: int) -> None:
+        found = self.rollouts
+        assert found.symbols is not None  # a stored run brings its binner
+        rates = [conditional_entropy(c, o) for c, o in zip(found.codes[k], found.symbols[k], strict=True)]
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "seed": self.seed,
+            "until": self.until,
+            **found.summary(k),
+            "own_rate": rates,
+            "by_episode": {name: found.outcome[name][k].tolist() for name in found.shares},
+        }
+        latents = {f"latent:{name}": values for name, values in found.latents.items()}
+        codes = found.codes[k].astype(np.uint16)
+        write_npz(path / "rollout.npz", codes=codes, symbols=found.symbols[k], **latents)
+        write_json(path / "rollout.json", document)
+
+
+def rollout(
+    runs: RunsLike,
+    episodes: int = EPISODES,
+    seed: int = 0,
+    *,
+    until: str | None = None,
+    threads: int = 0,
+    save: bool = True,
+) -> list[Played]:
+    """Play runs of recorded tasks in closed loop, all policies of a task in the same episodes.
+
+    With `until`, the expert drives until this phase begins, while the policy's memory watches.
+    """
+    return list(rollouts(runs, episodes, seed, until, threads, save))
+
+
+def rollouts(runs: RunsLike, episodes: int, seed: int, until: str | None, threads: int, save: bool) -> Iterator[Played]:
+    """The same, one task after the other."""
+    for group in groups(run_paths(runs)):
+        first = 0 if until is None else takeover(group.task, until)
+        with working(f"{group.task.name}: {len(group.runs)} policies × {episodes} episodes"):
+            found = play(group.task, group.policies(), episodes, seed, group.binner, threads, first)
+        played = Played(group, found, seed, until)
+        if save:
+            played.save()
+        yield played

@@ -1,0 +1,168 @@
+"""The verdicts on saved runs, whatever they learned from: sufficient? surplus? carried by the code alone?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+from certify import Answer, Model
+from certify.core.requirement import Requirement
+from certify.errors import UserError
+from certify.progress import working
+from diacritic.files.demos import Demos, is_recording, load
+from diacritic.files.run import RunManifest, read_manifest, read_model
+from diacritic.files.run_paths import RunsLike, run_paths
+from diacritic.measure.certified import certified_requirement
+from diacritic.measure.probe import saved_probe
+from diacritic.measure.recorded_run import Effort, examine_recorded
+from diacritic.measure.symbolic_run import examine_symbolic
+from diacritic.measure.verdict import Subject, Verdict
+from diacritic.memory.saved import load_run
+from diacritic.rollout.run_loading import groups
+from diacritic.tasks.named import model_in_one_word
+
+Judged = list[tuple[Path, Verdict]]
+
+
+@dataclass(frozen=True)
+class Verdicts(Sequence[Verdict]):
+    """The verdict on each run; printed, one line a run and how many are sufficient."""
+
+    judged: tuple[tuple[Path, Verdict], ...]
+
+    @overload
+    def __getitem__(self, k: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Verdict]: ...
+    def __getitem__(self, k: int | slice) -> Verdict | list[Verdict]:
+        return [verdict for _, verdict in self.judged][k]
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    @property
+    def sufficient(self) -> int:
+        """How many runs are sufficient."""
+        return sum(verdict.sufficient.answer == "yes" for verdict in self)
+
+    def __str__(self) -> str:
+        import io
+
+        from rich.console import Console
+
+        from diacritic.measure.report import summary
+
+        text = io.StringIO()
+        summary(self, Console(file=text, width=200))
+        return text.getvalue().rstrip()
+
+    def save(self, figure: bool = True) -> None:
+        """`verdict.json` beside every run, and its staircase with the other seeds of its learner behind it."""
+        for path, verdict in self.judged:
+            verdict.save(path)
+            if figure:
+                from diacritic.measure.figure import FILE, draw
+
+                alike = [other for _, other in self.judged if _kind(other) == _kind(verdict) and other is not verdict]
+                draw(verdict, path / FILE, alike)
+
+
+def measure(
+    runs: RunsLike,
+    need: Answer | None = None,
+    *,
+    task: Demos | Model | str | None = None,
+    fresh: Demos | None = None,
+    certificate: Path | None = None,
+    effort: Effort = Effort(),  # noqa: B008 (frozen)
+) -> Verdicts:
+    """Judge runs: exactly where they learned a finite model, on episodes that they did not learn from otherwise.
+
+    `need` is what `requirement` proved of the same task. `task` is what the runs learned, where they do not say it
+    themselves: a model, a recording, or the name of one; runs that `train` gave back bring it along. On `fresh`, an
+    independent recording, every verdict is asked for again.
+    """
+    task = getattr(runs, "source", None) if task is None else task
+    manifests = {path: read_manifest(path) for path in run_paths(runs)}
+    symbolic = {path: manifest for path, manifest in manifests.items() if manifest.kind == "symbolic"}
+    recorded = [path for path in manifests if path not in symbolic]
+    judged: Judged = []
+    for group in (*_symbolic(symbolic, need, task, certificate), *_recorded(recorded, need, task, fresh, effort)):
+        judged += sorted(group, key=lambda pair: pair[1].subject.seed)
+    return Verdicts(tuple(judged))
+
+
+def run_model(path: Path, manifest: RunManifest, task: Model | str | None = None) -> Model:
+    """The model that a run learned: the one given, the one beside its weights, or the zoo's."""
+    if isinstance(task, Model):
+        model = task
+    else:
+        model = (None if task else read_model(path, manifest)) or model_in_one_word(task or manifest.task)
+    if manifest.model_sha256 not in (None, model.digest):
+        raise UserError(str(path), f"learned another model than {model.name!r}; give it with --task")
+    return model
+
+
+def _symbolic(
+    manifests: Mapping[Path, RunManifest],
+    need: Answer | None,
+    task: Demos | Model | str | None,
+    certificate: Path | None,
+) -> Iterator[Judged]:
+    """Runs on symbolic tasks, those of one task and learner together."""
+    known: dict[str, Requirement] = {}
+    found: dict[tuple[str, str], Judged] = {}
+    for path, manifest in manifests.items():
+        name = manifest.model_sha256 or manifest.task
+        if name not in known:
+            model = run_model(path, manifest, None if isinstance(task, Demos) else task)
+            with working(f"certifying {model.name}"):
+                known[name] = _requirement(model, need, certificate)
+        requirement, run = known[name], load_run(path)
+        title = requirement.model.name or manifest.task
+        subject = Subject(path.name, title, manifest.learner, manifest.seed, "codes on every history, exact weights")
+        with working(f"examining {path.name}"):
+            verdict = examine_symbolic(
+                subject, requirement.model, run.shape, run.architecture, run.weights, requirement
+            )
+        found.setdefault((name, manifest.learner), []).append((path, verdict))
+    yield from found.values()
+
+
+def _requirement(model: Model, need: Answer | None, certificate: Path | None) -> Requirement:
+    if certificate is not None:
+        return certified_requirement(certificate, model)
+    if need is None:
+        return Requirement.of(model)
+    if need.model.digest != model.digest:
+        raise UserError("need", f"is the requirement of another task than {model.name!r}; give the one of the runs")
+    return Requirement.stated(need.model, [step.rate for step in need.steps])
+
+
+def _recorded(
+    paths: Sequence[Path],
+    need: Answer | None,
+    task: Demos | Model | str | None,
+    fresh: Demos | None,
+    effort: Effort,
+) -> Iterator[Judged]:
+    """Runs on recordings, those that can play together together."""
+    if not paths:
+        return
+    probe = None
+    if isinstance(task, str) and is_recording(task):
+        name, task = task, load(task)
+        probe = saved_probe(Path(name), task.digest)
+    if not isinstance(task, Demos):
+        raise UserError(str(paths[0]), "learned from a recording; give its path with --task")
+    if need is not None and need.model.horizon != task.steps:
+        said = f"has {need.model.horizon} steps, but the recording {task.steps}"
+        raise UserError("need", f"{said}; give the requirement of the recording")
+    for group in groups(paths):
+        with working(f"examining {len(group.runs)} runs of {group.task.name}"):
+            verdicts = examine_recorded(group, task, effort, probe, fresh)
+        yield [(run.path, verdict) for run, verdict in zip(group.runs, verdicts, strict=True)]
+
+
+def _kind(verdict: Verdict) -> tuple[str, str]:
+    return verdict.subject.task, verdict.subject.learner

@@ -1,0 +1,1 @@
+"""What demonstrations require of a memory."""
