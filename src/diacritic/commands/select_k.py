@@ -46,10 +46,10 @@ class SelectK:
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.codebook import select
             from diacritic.studies.engine import Setting, jobs_of, run_here
             from diacritic.studies.ledger import key_of, named, read_ledger
-            from diacritic.studies.lock import disk_faults, locked
 
             cell = self._cell()
             setting = Setting(self.out, self.out / "work", self.demos, self.out / "runs", self.device, episodes=0)

@@ -151,8 +151,8 @@ class Run(Catalogue):
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.engine import jobs_of, run_here
-            from diacritic.studies.lock import disk_faults, locked
 
             if self.engine not in ("local", "ray"):
                 raise UserError("--engine", f"no engine is called {self.engine!r}; there are local and ray")
@@ -208,9 +208,9 @@ class Export(Catalogue):
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.engine import missing_cells
             from diacritic.studies.job_manifest import export, pack
-            from diacritic.studies.lock import disk_faults, locked
 
             setting = self.paths.setting(self.out, quick=self.selection.quick)
             studies = self.chosen()
@@ -239,8 +239,8 @@ class Import:
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.collect import import_results
-            from diacritic.studies.lock import disk_faults, locked
 
             setting = self.paths.setting(self.folder)
             with disk_faults(), locked(setting.results):

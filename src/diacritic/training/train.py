@@ -5,13 +5,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from diacritic.files.lock import locked
 from diacritic.training.checkpoint import resume, save_checkpoint
 from diacritic.training.codebook_restart import usage
 from diacritic.training.cohort import Cohort, Plan
@@ -34,6 +35,20 @@ def train(
 ) -> Cohort:
     """A trained cohort. With a folder, metrics and a checkpoint every so many seconds go there, and a killed training
     goes on from its last checkpoint to the same final codes (on the CPU, bit by bit)."""
+    with nullcontext() if folder is None else locked(folder):
+        return _train(plan, data, device, folder, judge, every, tensorboard, parameters)
+
+
+def _train(
+    plan: Plan,
+    data: Data,
+    device: str,
+    folder: Path | None,
+    judge: Judge | None,
+    every: float,
+    tensorboard: Path | None,
+    parameters: dict[str, Tensor] | None,
+) -> Cohort:
     cohort = Cohort(plan, data, device, parameters)
     checkpoint = None if folder is None else folder / "checkpoint.safetensors"
     if checkpoint is not None and checkpoint.exists():

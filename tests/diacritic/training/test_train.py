@@ -14,6 +14,7 @@ from carrier_twin import vectors
 
 from certify.errors import UserError
 from certify.zoo import build
+from diacritic.files.lock import locked
 from diacritic.files.tensors import read_tensors
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run
@@ -205,3 +206,8 @@ def test_tensorboard_gets_the_mean_loss_of_every_term(tmp_path: Path):
     events.Reload()
     assert set(events.Tags()["scalars"]) == {f"loss/{type(term).__name__}" for term in PLAN.learner.terms}
     assert [event.step for event in events.Scalars("loss/Imitation")] == list(range(1, 11))
+
+
+def test_a_second_training_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(UserError, match="another runner is at work in this folder"):
+        train(replace(PLAN, steps=1), DATA, folder=tmp_path)

@@ -10,10 +10,10 @@ import pytest
 from report_inputs import ledger_row
 
 from certify.errors import UserError
-from diacritic.studies.ledger import merge_ledger, read_ledger
-from diacritic.studies.lock import disk_faults, locked
+from diacritic.files.ledger import merge_ledger, read_ledger
+from diacritic.files.lock import disk_faults, locked
 
-HOLD = "import sys, time; from pathlib import Path; from diacritic.studies.lock import locked\n"
+HOLD = "import sys, time; from pathlib import Path; from diacritic.files.lock import locked\n"
 HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
 
 
