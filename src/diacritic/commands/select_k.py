@@ -22,9 +22,9 @@ class SelectK:
     memory-chain bits=2 delay=10. The exit status is 1 where no size up to eight times the bound does."""
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
-    """A task of the zoo, or a Franka task."""
+    """A task of the zoo, or a simulated task."""
     parameters: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[KEY=VALUE ...]")] = ()
-    """Its parameters; of a Franka task also episodes=N of the recording."""
+    """Its parameters; of a simulated task also episodes=N of the recording."""
     learner: str = "plain"
     """See `diacritic train --learner help`."""
     preset: str = "carousel"
@@ -119,7 +119,7 @@ def fewest_codes(cell: "Cell", demos: Path) -> int:
 
 
 def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters of a Franka task as its own types, and those of its recording."""
+    """Parameters of a simulated task as its own types, and those of its recording."""
     from diacritic.studies.recordings import HOW
 
     how = {key: value for key, value in pairs(texts).items() if key in HOW}

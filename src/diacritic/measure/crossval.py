@@ -41,7 +41,7 @@ def held_out_bits(code: ArrayLike, features: Floats, folds: int, seed: int = 0) 
 
 
 def rate_bound(code: ArrayLike, symbol: ArrayLike, observations: ArrayLike, folds: int = 2, seed: int = 0) -> float:
-    """An upper bound on H(C|O) at one step, from the raw observation [N, 27] and Ō."""
+    """An upper bound on H(C|O) at one step, from the raw observation [N, d] and Ō."""
     return held_out_bits(code, np.hstack([standardised(observations), _FREE * one_hot(symbol)]), folds, seed)
 
 

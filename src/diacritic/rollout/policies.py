@@ -26,7 +26,7 @@ class Player(Protocol):
 
     runs: int
     pixels: bool
-    """Whether they see camera frames, with gripper, display and phase beside them."""
+    """Whether they see camera frames, with the camera channels of the task beside them."""
 
     def begin(self, episodes: int) -> None:
         """Forget everything: new episodes begin."""

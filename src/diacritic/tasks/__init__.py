@@ -2,10 +2,11 @@
 
 from importlib.util import find_spec
 
+from diacritic.tasks.check import check_task
 from diacritic.tasks.protocol import Batch, Task
 from diacritic.tasks.registry import find, register_task
 
-__all__ = ["GYM_IDS", "Batch", "Task", "find", "register", "register_task"]
+__all__ = ["GYM_IDS", "Batch", "Task", "check_task", "find", "register", "register_task"]
 
 # Gymnasium id → task; the modules behind it are imported when an environment is made
 GYM_IDS = {

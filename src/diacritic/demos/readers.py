@@ -1,0 +1,104 @@
+"""Recordings of others: from Python arrays, from a bare npz with such arrays, from Minari, or as we save them."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from certify.errors import UserError
+from diacritic.demos.minari import import_minari
+from diacritic.files import demos as files
+from diacritic.files.arrays import read_npz
+from diacritic.files.convention import NO_CONVENTION, Convention
+from diacritic.files.demos import Demos
+
+ARRAYS = ("observations", "actions", "symbols", "choices", "phase", "success", "frames", "mask")
+_LATENT = "latent:"
+_MINARI = re.compile(r"^(minari:)?([\w-]+/)*[\w-]+-v\d+$")
+_REMEDY = f"give arrays named {', '.join(ARRAYS)} or {_LATENT}NAME, of which observations and actions are needed"
+
+
+def from_arrays(
+    observations: ArrayLike,
+    actions: ArrayLike,
+    *,
+    symbols: ArrayLike | None = None,
+    choices: ArrayLike | None = None,
+    latents: Mapping[str, ArrayLike] | None = None,
+    phase: ArrayLike | None = None,
+    success: ArrayLike | None = None,
+    frames: NDArray[np.uint8] | None = None,
+    mask: ArrayLike | None = None,
+    symbol_names: Sequence[str] = (),
+    choice_names: Sequence[str] = (),
+    convention: Convention = NO_CONVENTION,
+    task: str = "recording",
+) -> Demos:
+    """A recording from arrays [T, N, …]: real observations [T, N, d], or integer ones [T, N], which are symbols too.
+
+    Integer actions [T, N] are the expert's choices unless `choices` says otherwise. Names default to numbers.
+    """
+    seen, acted = np.asarray(observations), np.asarray(actions)
+    if seen.dtype.kind in "biu" and seen.ndim == 2:
+        symbols = seen if symbols is None else symbols
+        seen = np.eye(int(seen.max()) + 1, dtype=np.float32)[seen]
+    if acted.dtype.kind in "biu" and acted.ndim == 2 and choices is None:
+        choices = acted
+    given: dict[str, Any] = {}
+    for name, values, names in (("symbols", symbols, symbol_names), ("choices", choices, choice_names)):
+        if values is not None:
+            given[name] = _whole(name, values)
+            count = int(given[name].max(initial=-1)) + 1
+            given[f"{name[:-1]}_names"] = tuple(names) or tuple(map(str, range(count)))
+    for name, values, dtype in (("phase", phase, np.uint8), ("success", success, np.bool_), ("mask", mask, np.bool_)):
+        if values is not None:
+            given[name] = np.asarray(values).astype(dtype)
+    return Demos(
+        task,
+        seen.astype(np.float32),
+        acted.astype(np.int32 if acted.dtype.kind in "biu" else np.float32),
+        convention=convention,
+        latents={name: _whole(f"latents[{name}]", values) for name, values in (latents or {}).items()},
+        frames=frames,
+        **given,
+    )
+
+
+def load(source: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
+    """A recording by its path (npz and json as `save` writes them, or a bare npz of arrays) or by a Minari id."""
+    path = Path(source)
+    stem = path.with_name(path.name.removesuffix(".json").removesuffix(".npz"))
+    manifest, arrays = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".npz")
+    if arrays.exists() and not manifest.exists():
+        return _bare(arrays)
+    if not manifest.exists() and _MINARI.match(str(source)):
+        return import_minari(str(source).removeprefix("minari:"))
+    return files.load(source, task, task_version)
+
+
+def _bare(path: Path) -> Demos:
+    arrays: dict[str, Any] = dict(read_npz(path, _REMEDY))
+    latents = {name.removeprefix(_LATENT): arrays.pop(name) for name in list(arrays) if name.startswith(_LATENT)}
+    names: dict[str, Any] = {
+        name: tuple(arrays.pop(name).tolist()) for name in ("symbol_names", "choice_names") if name in arrays
+    }
+    odd = [name for name in arrays if name not in ARRAYS]
+    missing = [name for name in ("observations", "actions") if name not in arrays]
+    if odd or missing:
+        said = f"has no array {missing[0]!r}" if missing else f"has an unknown array {odd[0]!r}"
+        raise UserError(str(path), f"{said}; {_REMEDY}")
+    try:
+        return from_arrays(**arrays, **names, latents=latents, task=path.stem)
+    except UserError as problem:
+        raise UserError(str(path), str(problem)) from None
+
+
+def _whole(name: str, values: ArrayLike) -> NDArray[np.int32]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biu":
+        raise UserError(name, f"expected integers, not {array.dtype}")
+    return array.astype(np.int32)
