@@ -106,8 +106,8 @@ class Answer:
             (lambda s: s.a4, lambda t: a4_witness(graph, t)),
             (lambda s: s.transitive, lambda t: transitivity_witness(graph, self.relations, t)),
         )
-        found = (next((make(s.t - 1) for s in self.steps if not holds(s)), None) for holds, make in tests)
-        return tuple(witness for witness in found if witness is not None)
+        first = (next((make(s.t - 1) for s in self.steps if not holds(s)), None) for holds, make in tests)
+        return tuple(witness for witness in first if witness is not None)
 
     @cached_property
     def machine(self) -> Machine:
@@ -197,11 +197,11 @@ def certify(
     graph = model.graph
     strong = strong_classes(graph)
     relations = [settled(r, classes) for r, classes in zip(compatibility(graph, pair_limit), strong, strict=True)]
-    found = floors(graph, relations, strong, seconds)
-    steps = tuple(_step(model, t, relations[t], strong[t], found[t]) for t in range(graph.horizon))
-    joint = best_machine(graph, relations, found, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
-    codes = fewest_codes(graph, relations, found, joint, seconds)
-    return Answer(model, relations, strong, found, steps, joint, objective, codes, time.perf_counter() - began)
+    bounds = floors(graph, relations, strong, seconds)
+    steps = tuple(_step(model, t, relations[t], strong[t], bounds[t]) for t in range(graph.horizon))
+    joint = best_machine(graph, relations, bounds, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
+    codes = fewest_codes(graph, relations, bounds, joint, seconds)
+    return Answer(model, relations, strong, bounds, steps, joint, objective, codes, time.perf_counter() - began)
 
 
 def _step(model: Model, t: int, relation: Relation, strong: Ints, floor: Floor) -> Step:

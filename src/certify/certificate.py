@@ -66,13 +66,13 @@ def certificate(answer: Answer) -> dict[str, Any]:
 
 def provable(answer: Answer) -> dict[str, bool]:
     """Which claims a certificate carries; the others are a solver's results."""
-    joint, found = answer.joint, answer.codes_found
+    joint, codes = answer.joint, answer.codes_found
     own = joint.graph is answer.model.graph and answer.objective == "sum"
     machine = own and answer.certified and joint.optimal
     small = joint.simultaneous is True or (joint.work <= _MOST_SEARCH and joint.simultaneous is False)
     claims = {"rates": answer.certified, "simultaneous": machine and small, "joint_sum": machine and small}
     return claims | {
-        f"codes.{kind}": count is not None and len(found.cliques.get(kind, ())) == count
+        f"codes.{kind}": count is not None and len(codes.cliques.get(kind, ())) == count
         for kind, count in answer.codes.items()
     }
 
@@ -136,7 +136,7 @@ class Tests:
 
 
 def _tests(answer: Answer, t: int, children: list[dict[int, int]], after: Tests | None) -> Tests:
-    """Words that tell apart every two conflicting histories of step t; a longer word goes on with one of step t + 1."""
+    """Words that separate every two conflicting histories of step t; a longer word goes on with one of step t + 1."""
     graph, relation = answer.model.graph, answer.relations[t]
     level = graph.levels[t]
     words: dict[int, list[Word]] = {}
@@ -228,14 +228,14 @@ def _lower(mass: Masses, nodes: Ints, outcomes: list[tuple[int, ...]]) -> tuple[
     matrix = np.zeros((len(table), len(table)), bool)
     for column in table.T:
         matrix |= _apart(column)
-    found = minimum_entropy(list(vectors.values()), bitmasks(matrix), Limits(seconds=10.0))
+    best = minimum_entropy(list(vectors.values()), bitmasks(matrix), Limits(seconds=10.0))
     masses = list(vectors.values())
     total = sum(masses)
     paid: list[tuple[int, list[str]]] = []
     inside = 0
     bound = LogSum()
     parts: list[int] = []
-    for evidence in found.duals:
+    for evidence in best.duals:
         order = sorted(range(len(evidence.types)), key=lambda k: evidence.types[k] & -evidence.types[k])
         whole = sum(masses[v] for types in evidence.types for v in _bits(types))
         first = min(mask & -mask for mask in evidence.types)
@@ -243,7 +243,7 @@ def _lower(mass: Masses, nodes: Ints, outcomes: list[tuple[int, ...]]) -> tuple[
         bound += LogSum.rational(sum(evidence.prices, Fraction(0))) * Fraction(whole, total)
         inside |= sum(evidence.types)
         parts.append(whole)
-    parts += [sum(masses[v] for v in _bits(mask)) for mask in found.classes if not mask & inside]
+    parts += [sum(masses[v] for v in _bits(mask)) for mask in best.classes if not mask & inside]
     return entropy(parts) + bound, [prices for _, prices in sorted(paid)]
 
 

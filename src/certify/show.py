@@ -42,7 +42,7 @@ def verdict(answer: Answer) -> list[str]:
     lines: list[str] = []
     codes = answer.codes_found
     if answer.observational:
-        lines.append("(A2) fails: everything is computed for P(A_t | H_t), what a history tells of the expert.")
+        lines.append("(A2) fails: everything is computed for P(A_t | H_t), what a history shows of the expert.")
     lines.append(
         "Certified: the least memory of every step is proved."
         if answer.certified

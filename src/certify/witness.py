@@ -1,4 +1,4 @@
-"""Why: concrete histories that violate an assumption, and the continuation that tells two histories apart."""
+"""Why: concrete histories that violate an assumption, and the continuation that separates two histories."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,7 +84,7 @@ def a4_witness(graph: Graph, t: int) -> Witness | None:
 
 
 def transitivity_witness(graph: Graph, relations: list[Relation], t: int) -> Witness | None:
-    """Three histories a ~ b ~ c with a and c apart, and the continuation that tells a from c."""
+    """Three histories a ~ b ~ c with a and c apart, and the continuation that separates a from c."""
     triple = relations[t].triple
     if triple is None:
         return None

@@ -75,12 +75,12 @@ class Tree:
 
 def bits(mask: int) -> list[int]:
     """The positions of the ones of a bitmask."""
-    found: list[int] = []
+    positions: list[int] = []
     while mask:
         low = mask & -mask
-        found.append(low.bit_length() - 1)
+        positions.append(low.bit_length() - 1)
         mask ^= low
-    return found
+    return positions
 
 
 def _friends(relation: Relation) -> list[int]:
@@ -138,8 +138,8 @@ def improve(tree: Tree, t: int, above: Cells | None, below: Cells | None, budget
             )
             for k, (friends, _) in enumerate(twins)
         ]
-        found = minimum_entropy([tree.weight(t, vertex) for vertex in vertices], conflicts, budget.limits())
-        cells += [sum(vertices[k] for k in bits(mask)) for mask in found.classes]
+        coloured = minimum_entropy([tree.weight(t, vertex) for vertex in vertices], conflicts, budget.limits())
+        cells += [sum(vertices[k] for k in bits(mask)) for mask in coloured.classes]
     return cells
 
 

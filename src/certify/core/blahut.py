@@ -54,7 +54,7 @@ def distortion_matrix(laws: Sequence[Law]) -> Array:
 def _vertices(letters: Sequence[tuple[int, ...]], whole: int) -> set[tuple[int, ...]]:
     """Points with sum `whole`, every coordinate but one at a letter's value and all within the letters' range."""
     values = [sorted(set(column)) for column in zip(*letters, strict=True)]
-    found: set[tuple[int, ...]] = set()
+    vertices: set[tuple[int, ...]] = set()
     for free in range(len(values)):
         others = [column for index, column in enumerate(values) if index != free]
         least = values[free][0] + sum(column[0] for column in others)
@@ -64,9 +64,9 @@ def _vertices(letters: Sequence[tuple[int, ...]], whole: int) -> set[tuple[int, 
             least, most = least - column[0], most - column[-1]
             partial = [((*head, v), rest - v) for head, rest in partial for v in column if least <= rest - v <= most]
             _check_size(len(partial), letters)
-        found.update((*head[:free], rest, *head[free:]) for head, rest in partial)
-        _check_size(len(found), letters)
-    return found
+        vertices.update((*head[:free], rest, *head[free:]) for head, rest in partial)
+        _check_size(len(vertices), letters)
+    return vertices
 
 
 def _check_size(count: int, letters: Sequence[tuple[int, ...]]) -> None:

@@ -14,8 +14,8 @@ def within(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
     """Which values occur in an ascending array."""
     if not len(ascending):
         return np.zeros(len(values), bool)
-    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return ascending[place] == values
+    position = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return ascending[position] == values
 
 
 def clashes(
@@ -55,9 +55,9 @@ def clashes(
         left = np.repeat(np.arange(items), degree)
         partner = clash[np.repeat(begin, degree) + _counted(degree)] % kinds
         key = where * kinds + what
-        place = np.minimum(np.searchsorted(key, where[left] * kinds + partner), items - 1)
-        met = key[place] == where[left] * kinds + partner
-        pairs.append((left[met], place[met]))
+        position = np.minimum(np.searchsorted(key, where[left] * kinds + partner), items - 1)
+        met = key[position] == where[left] * kinds + partner
+        pairs.append((left[met], position[met]))
     return _expand(np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]), item, signature, limit)
 
 

@@ -195,12 +195,12 @@ def _merge_twins(weights: Sequence[int], conflicts: Sequence[int]) -> _Graph:
     if not types or len(weights) != len(conflicts) or min(weights) < 1:
         raise ValueError("a conflict graph needs a positive weight for each of its vertices, and at least one")
     reduced = []
-    for place, enemies in enumerate(twins):
+    for k, enemies in enumerate(twins):
         near = [other for other, mask in enumerate(types) if mask & enemies]
-        if place in near or sum(types[other] for other in near) != enemies:
+        if k in near or sum(types[other] for other in near) != enemies:
             raise ValueError("conflicts must be symmetric, without loops, and among the vertices given")
         reduced.append(sum(1 << other for other in near))
-    if not all(reduced[other] >> place & 1 for place, near in enumerate(reduced) for other in members(near)):
+    if not all(reduced[other] >> k & 1 for k, near in enumerate(reduced) for other in members(near)):
         raise ValueError("conflicts must be symmetric")
     return _Graph(tuple(masses_of(weights, types)), tuple(reduced), types)
 
@@ -217,7 +217,7 @@ def _split(graph: _Graph) -> list[_Graph]:
 
 def _gather(mask: int, positions: Sequence[int]) -> int:
     """The bits of `mask` at the given positions, packed."""
-    return sum((mask >> v & 1) << place for place, v in enumerate(positions))
+    return sum((mask >> v & 1) << k for k, v in enumerate(positions))
 
 
 def heaviest_compatible_set(
@@ -361,7 +361,7 @@ def _dsatur(conflicts: Sequence[int], vertices: int, limit: int) -> list[int]:
         seen = {v: sum(conflicts[v] & mask != 0 for mask in classes) for v in members(rest)}
         v = max(seen, key=lambda v: (seen[v], (conflicts[v] & rest).bit_count()))
         stack.append((rest ^ 1 << v, [*classes, 1 << v]))
-        for place, mask in enumerate(classes):
+        for j, mask in enumerate(classes):
             if not mask & conflicts[v]:
-                stack.append((rest ^ 1 << v, [*classes[:place], mask | 1 << v, *classes[place + 1 :]]))
+                stack.append((rest ^ 1 << v, [*classes[:j], mask | 1 << v, *classes[j + 1 :]]))
     return best

@@ -79,7 +79,7 @@ def group_sums(labels: Ints, masses: Masses, count: int) -> Masses:
 
 
 def fold(base: Ints, source: Ints, values: Ints) -> tuple[Ints, int]:
-    """Label each node by (base, its list of values); `source` is sorted and tells whose value each is."""
+    """Label each node by (base, its list of values); `source` is sorted and says whose value each is."""
     if len(source) == len(base) and np.array_equal(source, np.arange(len(base))):  # one value each
         return rank(pair(base, values))
     labels = base.copy()

@@ -46,16 +46,16 @@ def floor(level: Level, relation: Relation, strong: Ints, budget: Budget | None 
     coarse[inside] = relation.start[relation.group[relation.kind[inside]]]
     base = conditional_rate(level, coarse)
     share = group_sums(relation.group[relation.kind], level.mass, groups)[relation.loose] / level.total
-    found = _colour(level, relation, budget or Budget(60.0))
-    lower = base + float(np.sum(share.astype(float) * found.lower))
+    colouring = _colour(level, relation, budget or Budget(60.0))
+    lower = base + float(np.sum(share.astype(float) * colouring.lower))
     if not relation.decided:
         upper = conditional_rate(level, strong)
         return Floor(min(lower, upper), upper, False, strong, None, "bracket: more pairs than the limit")
-    cells = found.label[relation.kind]
+    cells = colouring.label[relation.kind]
     upper = conditional_rate(level, cells)
-    method = "colouring" if found.proved else "bracket: colouring stopped at its limit"
-    states = _states(level, relation, found.colours)
-    return Floor(upper if found.proved else min(lower, upper), upper, found.proved, cells, states, method)
+    method = "colouring" if colouring.proved else "bracket: colouring stopped at its limit"
+    states = _states(level, relation, colouring.colours)
+    return Floor(upper if colouring.proved else min(lower, upper), upper, colouring.proved, cells, states, method)
 
 
 @dataclass(frozen=True)
@@ -74,35 +74,35 @@ def _colour(level: Level, relation: Relation, budget: Budget) -> _Coloured:
     pattern, patterns = _patterns(relation, masses)
     label = np.arange(relation.kinds)
     lower, colours = np.zeros(patterns), np.zeros(patterns, np.int64)
-    proved = known = True
+    proved = all_counted = True
     sizes = np.diff(np.r_[relation.start, relation.kinds])
     for k, groups in enumerate(blocks(pattern)):
         alike = relation.loose[groups]
         first, size = int(relation.start[alike[0]]), int(sizes[alike[0]])
         if budget.spent:  # every kind by itself is a valid cell, and nothing is proved
-            proved = known = False
+            proved = all_counted = False
             continue
         conflicts = bitmasks(relation.conflict_matrix(np.arange(first, first + size)))
-        found = minimum_entropy([int(m) for m in masses[first : first + size]], conflicts, budget.limits())
+        best = minimum_entropy([int(m) for m in masses[first : first + size]], conflicts, budget.limits())
         fewest = chromatic_number(conflicts, int(200_000 * budget.limits().seconds))
-        lower[k], proved = found.lower.bits, proved and found.optimal
-        colours[k], known = fewest or 0, known and fewest is not None
-        for mask in found.classes:
+        lower[k], proved = best.lower.bits, proved and best.optimal
+        colours[k], all_counted = fewest or 0, all_counted and fewest is not None
+        for mask in best.classes:
             members = np.flatnonzero([mask >> v & 1 for v in range(size)])
             label[relation.start[alike][:, None] + members] = (relation.start[alike] + members[0])[:, None]
-    return _Coloured(label, lower[pattern], proved, colours[pattern] if known else None)
+    return _Coloured(label, lower[pattern], proved, colours[pattern] if all_counted else None)
 
 
 def _patterns(relation: Relation, masses: Masses) -> tuple[Ints, int]:
     """Loose groups by the masses and the conflicts of their kinds, in order."""
-    place = np.full(len(relation.start), -1)
-    place[relation.loose] = np.arange(len(relation.loose))
-    kinds = np.flatnonzero(place[relation.group] >= 0)
+    position = np.full(len(relation.start), -1)
+    position[relation.loose] = np.arange(len(relation.loose))
+    kinds = np.flatnonzero(position[relation.group] >= 0)
     _, ranks = np.unique(masses[kinds], return_inverse=True)
-    pattern, _ = fold(np.zeros(len(relation.loose), np.int64), place[relation.group[kinds]], ranks.astype(np.int64))
+    pattern, _ = fold(np.zeros(len(relation.loose), np.int64), position[relation.group[kinds]], ranks.astype(np.int64))
     first, second = relation.clash // relation.kinds, relation.clash % relation.kinds
     begin = relation.start[relation.group[first]]
-    return fold(pattern, place[relation.group[first]], pair(first - begin, second - begin))
+    return fold(pattern, position[relation.group[first]], pair(first - begin, second - begin))
 
 
 def bitmasks(matrix: Matrix) -> list[int]:

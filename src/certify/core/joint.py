@@ -96,17 +96,17 @@ def best_machine(
     constructed = search.constructed()
     if constructed is None:
         return _strong_machine(graph, goal, low)
-    rates, found = constructed
+    rates, assignment = constructed
     attained = proved and rates == targets
     optimal = attained or (proved and goal.value(rates) == goal.value(targets))
     simultaneous = True if attained else None
     if proved and not attained and (exact := search.run()) is not None:
         if not optimal:
-            rates, found = exact
+            rates, assignment = exact
         optimal = True
         if objective == "lexicographic" or (objective == "sum" and min(goal.weights) > 0):
             simultaneous = rates == targets  # no machine beats a floor, so the best one attains all or none does
-    cells = labels(search.tree, found)
+    cells = labels(search.tree, assignment)
     assert verify(graph, cells) is None, "a constructed machine must pass the verifier"
     bits = tuple(conditional_rate(level, label) for level, label in zip(graph.levels, cells, strict=True))
     high = goal.rough(bits)
@@ -135,7 +135,7 @@ class _Search:
     def __init__(self, tree: Tree, goal: _Goal, targets: list[LogSum], limits: JointLimits) -> None:
         self.tree, self.goal, self.targets, self.limits = tree, goal, targets, limits
         self.rough_targets = [target.bits for target in targets]
-        self.known: dict[tuple[int, frozenset[int]], tuple[list[LogSum], list[Cells]]] = {}
+        self.solved: dict[tuple[int, frozenset[int]], tuple[list[LogSum], list[Cells]]] = {}
         self.rate_of: dict[tuple[int, tuple[int, ...]], tuple[LogSum, float]] = {}
         self.fibers = [self._fiber_term(t) for t in range(tree.horizon)]
         self.work, self.budget = 0, Budget(limits.seconds)
@@ -177,8 +177,8 @@ class _Search:
         if t == self.tree.horizon:
             return [], []
         key = (t, frozenset(units))
-        if key in self.known:
-            return self.known[key]
+        if key in self.solved:
+            return self.solved[key]
         best: tuple[list[LogSum], list[Cells]] | None = None
         value, rough = self.goal.value(self.targets[t:]), 0.0
         least = value
@@ -197,14 +197,14 @@ class _Search:
                 if value == least:
                     break
         assert best is not None
-        self.known[key] = best
+        self.solved[key] = best
         return best
 
     def _partitions(self, t: int, units: Cells) -> Iterator[Cells]:
         """Every way to join units into compatible cells, more joined ones first."""
         friends = {unit: self.tree.unit_friends(t, unit) for unit in units}
 
-        def place(k: int, cells: list[tuple[int, int]]) -> Iterator[Cells]:
+        def assign(k: int, cells: list[tuple[int, int]]) -> Iterator[Cells]:
             if k == len(units):
                 self.work += 1
                 if self.work > self.limits.partitions or self.budget.spent:
@@ -215,10 +215,10 @@ class _Search:
             for j, (cell, common) in enumerate(cells):
                 if not unit & ~common:
                     cells[j] = (cell | unit, common & friends[unit])
-                    yield from place(k + 1, cells)
+                    yield from assign(k + 1, cells)
                     cells[j] = (cell, common)
             cells.append((unit, friends[unit]))
-            yield from place(k + 1, cells)
+            yield from assign(k + 1, cells)
             cells.pop()
 
-        yield from place(0, [])
+        yield from assign(0, [])

@@ -173,10 +173,10 @@ def _coprime_base(numbers: Iterable[int]) -> list[int]:
         number = waiting.pop()
         if number == 1:
             continue
-        for place, other in enumerate(base):
+        for k, other in enumerate(base):
             common = math.gcd(number, other)
             if common > 1:
-                del base[place]
+                del base[k]
                 waiting += [number // common, other // common, common]
                 break
         else:

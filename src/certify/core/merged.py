@@ -76,11 +76,11 @@ def generate(
         else:
             p = sum(belief.values(), Fraction(0))
             key = (observation, frozenset((state, weight / p) for state, weight in belief.items()))
-        place = beliefs.setdefault(key, len(level))
-        if place == len(level):
+        number = beliefs.setdefault(key, len(level))
+        if number == len(level):
             level.append(Node(observation, Fraction(0), {}))
-        level[place].mass += parent * p
-        return place, p
+        level[number].mass += parent * p
+        return number, p
 
     level: list[Node] = []
     beliefs: dict[Belief[S], int] = {}

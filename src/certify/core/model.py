@@ -263,7 +263,7 @@ def _read_laws(table: Laws, laws: ArrayLike, law_table: ArrayLike | None, act: I
     ids: list[int] = []
     for k, row in enumerate(rows.tolist()):
         if not sum(row):
-            raise UserError(f"law_table[{k}]", "the row is all zero, so it is no distribution")
+            raise UserError(f"law_table[{k}]", "the row is all zero, so it is not a distribution")
         ids.append(table.intern({a: Fraction(w, sum(row)) for a, w in enumerate(row)}))
     support = np.zeros((len(rows), max(width, rows.shape[1])), bool)
     support[:, : rows.shape[1]] = rows != 0

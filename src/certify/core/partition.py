@@ -60,7 +60,7 @@ def purer(first: Sequence[int], second: Sequence[int]) -> bool:
 
 def components(conflicts: Sequence[int], rest: int, conflicting: bool) -> list[int]:
     """Connected components of the vertices in `rest`, joined by conflicts or by compatibility."""
-    found = []
+    components = []
     while rest:
         component = frontier = rest & -rest
         rest ^= frontier
@@ -70,8 +70,8 @@ def components(conflicts: Sequence[int], rest: int, conflicting: bool) -> list[i
             rest ^= reached
             component |= reached
             frontier = frontier ^ 1 << v | reached
-        found.append(component)
-    return found
+        components.append(component)
+    return components
 
 
 def insert(
@@ -167,11 +167,11 @@ def _sums(masks: Masks, values: Floats) -> Floats:
     """Sum of the values over the members of each mask, by one look-up table per 16 vertices."""
     digits = np.ascontiguousarray(masks, dtype="<u8").view("<u2").reshape(-1, 4)
     result = np.zeros(len(masks))
-    for place in range((len(values) + 15) // 16):
+    for digit in range((len(values) + 15) // 16):
         table = np.zeros(1)
-        for value in values[16 * place : 16 * place + 16]:
+        for value in values[16 * digit : 16 * digit + 16]:
             table = np.concatenate([table, table + value])
-        result += table[digits[:, place]]
+        result += table[digits[:, digit]]
     return result
 
 
@@ -347,7 +347,7 @@ def _fillings(
     if not options:
         return None
     total = sum(masses)
-    found: list[list[int]] = []
+    fillings: list[list[int]] = []
 
     def bits(mass: int, each: int) -> float:
         return mass / total * math.log2(total / each)
@@ -357,13 +357,13 @@ def _fillings(
         effort -= 1
         rest = total - sum(chosen)
         if not rest:
-            found.append(chosen)
-        for place in range(first, len(options) if effort > 0 and len(chosen) < parts else 0):
-            mass, cheapest = options[place]
+            fillings.append(chosen)
+        for k in range(first, len(options) if effort > 0 and len(chosen) < parts else 0):
+            mass, cheapest = options[k]
             if bits(rest, mass) > room:  # all that follows is in parts no heavier than this one
                 return
             if mass <= rest and cheapest <= left:
-                fill(place, [*chosen, mass], left - cheapest, room - bits(mass, mass))
+                fill(k, [*chosen, mass], left - cheapest, room - bits(mass, mass))
 
     fill(0, [], reach, sum(bits(mass, mass) for mass in masses) + REACH_ERROR)
-    return found if effort > 0 else None
+    return fillings if effort > 0 else None

@@ -28,7 +28,7 @@ def most_in_a_fiber(level: Level, labels: Ints) -> int:
 def horizon_table(graph: Graph, pair_limit: int = PAIR_LIMIT) -> list[list[float | None]]:
     """H(Γ^(J)_t | O_t) for J = 0…T−1 (rows) and every step (columns); None where ~^(J) is not transitive.
 
-    Non-decreasing in J: looking further ahead can only tell more histories apart.
+    Non-decreasing in J: looking further ahead can only distinguish more histories.
     """
     return [
         [

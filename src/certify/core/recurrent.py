@@ -97,8 +97,8 @@ def recurrent_frontier(graph: Graph, t: int, limit: int = FIBER_LIMIT) -> tuple[
         fibers[observation] = fibers.get(observation, 0) | 1 << node
     for observation, fiber in fibers.items():
         if fiber.bit_count() > limit:
-            place = f"step {t}, {tree.observations[observation]!r}"
-            raise ValueError(f"{place}: {fiber.bit_count()} histories, more than {limit}, have too many partitions")
+            where = f"step {t}, {tree.observations[observation]!r}"
+            raise ValueError(f"{where}: {fiber.bit_count()} histories, more than {limit}, have too many partitions")
     table: dict[int, list[Fraction]] = {}
     for fiber in fibers.values():
         table |= _losses(tree, t, fiber)
@@ -106,8 +106,8 @@ def recurrent_frontier(graph: Graph, t: int, limit: int = FIBER_LIMIT) -> tuple[
     mass = [int(m) for m in level.mass]
     choices = [_Choice(0.0, (), losses[0], ())]
     for fiber in fibers.values():
-        found = _partitions(fiber, mass, losses)
-        choices = _undominated(left + right for left in choices for right in found)
+        partitions = _partitions(fiber, mass, losses)
+        choices = _undominated(left + right for left in choices for right in partitions)
     worst = _undominated(replace(choice, losses=(max(choice.losses),)) for choice in choices)
     return tuple(_point(level, choice, unit) for choice in reversed(worst))
 

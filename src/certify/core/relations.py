@@ -157,7 +157,7 @@ def _refine(graph: Graph, t: int, after: Relation, pair_limit: int) -> Relation:
 
 
 def _telling(context: Ints, kind: Ints) -> NDArray[np.bool_]:
-    """Edges whose (group, continuation) leads to several kinds; the others tell no histories apart."""
+    """Edges whose (group, continuation) leads to several kinds; the others separate no histories."""
     label, count = rank(context)
     seen = kind[representatives(label, count)]
     several = np.zeros(count, bool)
@@ -182,8 +182,8 @@ def _numbered(
     start = np.searchsorted(group_of[order], np.arange(len(hard)))
     clash = np.unique(position[first] * count + position[second])
     sizes = np.bincount(group_of, minlength=len(hard))
-    found = np.bincount(group_of[order][clash // count], minlength=len(hard))
-    loose = np.flatnonzero(hard & (found < sizes * (sizes - 1)))
+    conflicts = np.bincount(group_of[order][clash // count], minlength=len(hard))
+    loose = np.flatnonzero(hard & (conflicts < sizes * (sizes - 1)))
     clash = clash[within(group_of[order][clash // count], loose)]
     relation = Relation(position[kinds], group_of[order], start, loose, clash, decided)
     return replace(relation, triple=_find_triple(relation)) if len(loose) and decided else relation

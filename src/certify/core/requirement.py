@@ -25,8 +25,8 @@ class Requirement:
         """By refinement and colouring, without the searches for one machine that `certify` adds."""
         strong = strong_classes(model.graph)
         relations = _relations(model.graph, strong)
-        found = floors(model.graph, relations, strong, seconds)
-        return Requirement(model, tuple(relations), tuple(f.upper if f.proved else None for f in found))
+        bounds = floors(model.graph, relations, strong, seconds)
+        return Requirement(model, tuple(relations), tuple(f.upper if f.proved else None for f in bounds))
 
     @staticmethod
     def stated(model: Model, bits: Sequence[float | None]) -> Requirement:

@@ -13,7 +13,7 @@ from certify.machines.naming import name_cells
 
 @dataclass(frozen=True)
 class State:
-    """One memory state at step `t` (from 1): the histories of one observation that it need not tell apart."""
+    """One memory state at step `t` (from 1): the histories of one observation that it need not distinguish."""
 
     t: int
     index: int  # its place among the states of step t

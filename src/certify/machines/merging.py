@@ -1,4 +1,4 @@
-"""Merge the states of a layered machine: first what one step need not tell apart, then one code for many steps.
+"""Merge the states of a layered machine: first what one step need not distinguish, then one code for many steps.
 
 A state is (t, o, cell): a set of histories of step t under one observation, with one behaviour now and one successor
 after every word u = (previous action, observation). Merging two states merges their successors under every word that
@@ -105,15 +105,15 @@ class Merger:
 
     def first_fit(self, states: Iterable[int]) -> None:
         """Each state joins the first earlier one that takes it."""
-        known: list[int] = []
+        labelled: list[int] = []
         for state in states:
             root = self.find(state)
-            if all(self.find(other) != root for other in known) and not any(self.merge(o, state) for o in known):
-                known.append(state)
+            if all(self.find(other) != root for other in labelled) and not any(self.merge(o, state) for o in labelled):
+                labelled.append(state)
 
 
 def minimise(merger: Merger) -> None:
-    """Merge what a step need not tell apart, from the last step back, the heaviest first.
+    """Merge what a step need not distinguish, from the last step back, the heaviest first.
 
     Where compatibility is transitive the result is Γ_t, whatever the order; elsewhere it is a closed compatible
     assignment that nothing promises to be the smallest.
@@ -144,11 +144,11 @@ class Coded:
 
     def walk(self, words: Ints) -> Ints:
         """The codes of episodes [T, N] by their words; NONE from where a word is not known."""
-        before, found = np.full(words.shape[1], self.codes), []
+        before, codes = np.full(words.shape[1], self.codes), []
         for now in words:
             before = np.where(before == NONE, NONE, self.table[before, now])
-            found.append(before)
-        return np.stack(found)
+            codes.append(before)
+        return np.stack(codes)
 
 
 def coded(merger: Merger) -> Coded:

@@ -38,7 +38,7 @@ class Actions:
             if choice == name if isinstance(choice, str) else np.array_equal(choice, value):
                 return name
         known = ", ".join(list(self.values)[:8]) + ", …" * (len(self.values) > 8)
-        raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is no action; the actions are {known}")
+        raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is not an action; the actions are {known}")
 
 
 def numbered(task: str, first: int, count: int, names: Sequence[str] | None) -> Actions:

@@ -194,7 +194,7 @@ def _law(adapter: Adapter[H], hidden: H, history: History) -> dict[str, Fraction
     law = {action: rational(p, place) for action, p in given.items()}
     if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
         listed = ", ".join(f"{action} {p}" for action, p in law.items()) or "no action"
-        raise UserError(place, f"is no distribution ({listed}): the probabilities are positive and sum to 1")
+        raise UserError(place, f"is not a distribution ({listed}): the probabilities are positive and sum to 1")
     return {action: p for action, p in law.items() if p}
 
 
@@ -222,7 +222,7 @@ def check_task(adapter: Adapter[H], episodes: int = 20, seed: int = 0) -> list[s
 
     Hidden values sum to one; every trajectory repeats itself with other seeds in the global generators; symbols are
     text; sampled live episodes agree at every step with the trajectories that the symbolic model is made of. That an
-    episode goes on after the horizon, or that nothing shown depends on the hidden value, is told but is no fault.
+    episode goes on after the horizon, or that nothing shown depends on the hidden value, is reported as a note.
     """
     played = trajectories(adapter)
     model = _model(adapter, played)

@@ -59,7 +59,7 @@ class Bridge:
             self._fail("has died" + self._last_words())
         answer = self._answer(request)
         if not isinstance(answer, dict) or not ("value" in answer or "error" in answer):
-            self._fail(f"answered {request} with something that is no answer: {str(answer)[:80]!r}")
+            self._fail(f"answered {request} with something that is not an answer: {str(answer)[:80]!r}")
         if "error" in answer:
             self._fail(f"says of {request}: {str(answer['error'])[:300]}")
         return answer["value"]

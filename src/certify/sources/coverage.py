@@ -15,7 +15,7 @@ from certify.core.model import Model
 from certify.core.relations import Relation, compatibility, strong_classes
 from certify.errors import UserError
 
-MOST_HISTORIES = 500  # of a model whose resamples are certified anew
+MOST_HISTORIES = 500  # of a model whose resamples are certified again
 MOST_KINDS = 8  # in one colouring of such a model
 LEVEL = 0.95
 _SECONDS = 60.0  # for all colourings of a bootstrap together; what they leave open widens the intervals
@@ -92,7 +92,7 @@ class Recording:
 
     @cached_property
     def small(self) -> bool:
-        """Whether the bootstrap certifies each resample anew: few histories, and colourings of few kinds."""
+        """Whether the bootstrap certifies each resample again: few histories, and colourings of few kinds."""
         widest = max((len(matrix) for relation in self._relations for matrix in relation.conflicts.values()), default=0)
         return sum(level.size for level in self.model.graph.levels) <= MOST_HISTORIES and widest <= MOST_KINDS
 
@@ -100,7 +100,7 @@ class Recording:
         """A 95 % percentile interval of every step's rate: whole episodes drawn with replacement, as many as there are.
 
         In a small model (at most 500 histories, and no colouring of more than 8 kinds) every resample is rebuilt and
-        certified anew, so that a trajectory that happens to be missing changes the requirement as it would in a new
+        certified again, so that a trajectory that happens to be missing changes the requirement as it would in a new
         recording. In a larger one the cells that are best on all the data are kept and only their masses drawn again.
         A resample never shows more than the data do, so the interval leans low: read it beside the missing mass.
         """
@@ -143,7 +143,7 @@ class Recording:
             rate = _bits(floor.upper) if floor.proved else _range(floor.lower, floor.upper)
             rows.append((str(t + 1), rate, _range(*interval)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        how = "each certified anew" if self.small else "the cells of the full data kept"
+        how = "each certified again" if self.small else "the cells of the full data kept"
         lines = [
             f"{self.model.name or 'recording'}: {sum(counts)} episodes, {len(counts)} of them different, "
             f"{graph.horizon} steps",
@@ -163,7 +163,7 @@ def tally(latents: Iterable[Any]) -> dict[Hashable, int]:
     for k, latent in enumerate(latents):
         value = _plain(latent)
         if value is None or not isinstance(value, Hashable):
-            raise UserError(f"latents[{k}]", f"{latent!r} is no configuration; give text, a number or a tuple of them")
+            raise UserError(f"latents[{k}]", f"{latent!r} is not a configuration; give text, a number or a tuple")
         counts[value] = counts.get(value, 0) + 1
     return counts
 

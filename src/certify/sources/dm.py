@@ -39,7 +39,7 @@ def from_dm(
     task = name or type(env).__name__
     for part in ("reset", "step", "action_spec"):
         if not hasattr(env, part):
-            raise UserError(task, f"is no dm_env environment: it has no {part}")
+            raise UserError(task, f"is not a dm_env environment: it has no {part}")
     if not callable(set_hidden):
         raise UserError(task, "set_hidden must be a function of environment and hidden value")
     table = _actions(env, actions, task)
@@ -173,7 +173,7 @@ def discounting_chain(mapping_seed: int | None = 0) -> Adapter[int]:
     """bsuite's discounting_chain: the first action chooses one of five chains, one of which pays a bonus.
 
     Hidden: which one, fixed by the mapping seed, or uniform if it is None; it is never shown, so that the expert, who
-    chooses it, then knows what no history tells. Afterwards actions have no effect, and the expert plays 0.
+    chooses it, then knows what no history shows. Afterwards actions have no effect, and the expert plays 0.
     """
     env = import_optional("bsuite.environments.discounting_chain", "sources").DiscountingChain(mapping_seed=0)
     chains = env.action_spec().num_values

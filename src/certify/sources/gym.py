@@ -145,7 +145,7 @@ def _made(env: Any) -> Any:
         except gymnasium.error.Error as error:
             raise UserError(env, " ".join(str(error).split())) from None
     if not all(hasattr(env, part) for part in ("reset", "step", "unwrapped", "action_space")):
-        raise UserError(type(env).__name__, "is no Gymnasium environment and no environment id")
+        raise UserError(type(env).__name__, "is neither a Gymnasium environment nor the id of one")
     if hasattr(env, "single_action_space"):
         raise UserError(type(env).__name__, "is a vector of environments; give one of them")
     if "seed" not in _keywords(env):

@@ -76,7 +76,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Distinctions:
-    """What the policy tells apart, by `by` (behaviour or state); counts are pairs of histories, one entry a step."""
+    """What the policy distinguishes, by `by` (behaviour or state): counts of pairs of histories, one per step."""
 
     by: str
     bits: tuple[float | None, ...]  # H(class | O_t); None where behaviour is not transitive and no minimum is proved
@@ -163,7 +163,7 @@ class MachinePolicy:
         else:
             self._now = self.machine.advance(self._now, previous, observation)
         if len(self._now.law) != 1:
-            raise UserError(f"machine state {self._now.name!r}", "acts at random, so it is no deterministic policy")
+            raise UserError(f"machine state {self._now.name!r}", "acts at random, so it is not a deterministic policy")
         return next(iter(self._now.law))
 
     @property

@@ -42,7 +42,7 @@ def from_recordings(
     `symbol` and `action` turn what was recorded into text, and short episodes are padded with `end`. The expert's laws
     are logged (`laws[episode][step]`) or asked for (`oracle(history)` with history o₁, a₁, …, o_t), both over the names
     of actions. With neither the expert is taken to be deterministic, and two different actions after one history are
-    refused: frequencies are no law. `latents` tells the hidden configuration of each episode, for the coverage.
+    refused: frequencies are not a law. `latents` gives the hidden configuration of each episode, for the coverage.
     """
     if isinstance(episodes, Mapping) or not _is_listed(episodes):
         raise UserError("episodes", f"expected a list of episodes, not {_brief(episodes)}")
@@ -117,7 +117,7 @@ def _named(raw: Any, name: Symboliser, place: str) -> str:
     if not isinstance(text, str):
         raise UserError(place, f"the symboliser gives {_brief(text)}; a symbol is text")
     if not _lasting(text):
-        raise UserError(place, f"{_brief(text)} is no lasting name; give a symboliser")
+        raise UserError(place, f"{_brief(text)} is not a lasting name; give a symboliser")
     return str(text)
 
 

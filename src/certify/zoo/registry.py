@@ -31,8 +31,8 @@ class Instance:
     def read(self, parameter: str, value: str | Parameter) -> Parameter:
         """A parameter from text, refused by name."""
         if parameter not in self.defaults:
-            known = ", ".join(self.defaults) or "none"
-            raise UserError(self.name, f"unknown parameter {parameter!r}; it has {known}")
+            listed = ", ".join(self.defaults) or "none"
+            raise UserError(self.name, f"unknown parameter {parameter!r}; it has {listed}")
         exact = rational(value, f"{self.name}.{parameter}")
         if isinstance(self.defaults[parameter], Fraction):
             return exact

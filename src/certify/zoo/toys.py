@@ -96,7 +96,7 @@ def stochastic_expert(p: Fraction = Fraction(7, 10)) -> Model:
 
 @instance("lost-cue", "a2-violation")
 def lost_cue(loss: Fraction = Fraction(3, 10)) -> Model:
-    """The reveal toy whose first bit is lost with some probability: the expert knows more than any history tells."""
+    """The reveal toy whose first bit is lost with some probability: the expert knows more than any history shows."""
     require(0 <= loss <= 1, "lost-cue.loss", f"expected a probability, not {loss}")
     latents = [
         ((z, b1, b2, seen), (1 - loss if seen else loss) / 8)

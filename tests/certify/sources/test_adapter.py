@@ -235,9 +235,9 @@ def test_a_branch_must_begin_like_the_trajectory_it_leaves() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"up": "1/2", "down": "1/3"}, r"is no distribution \(up 1/2, down 1/3\)"),
-        ({"up": "3/2", "down": "-1/2"}, r"is no distribution \(up 3/2, down -1/2\)"),
-        ({}, r"is no distribution \(no action\)"),
+        ({"up": "1/2", "down": "1/3"}, r"is not a distribution \(up 1/2, down 1/3\)"),
+        ({"up": "3/2", "down": "-1/2"}, r"is not a distribution \(up 3/2, down -1/2\)"),
+        ({}, r"is not a distribution \(no action\)"),
         ({"up": 0.5, "down": 0.5}, "a float, which is not exact"),
         ({"up": "half"}, "expected a rational"),
         ({0: 1}, r"gave \{0: 1\}; expected the name of an action"),

@@ -188,7 +188,7 @@ def test_the_report_has_an_interval_beside_every_rate():
         "2     0         [0, 0]",
         f"3     1    [{intervals[2].low:.4f}, 1]",
         f"4     1    [{intervals[3].low:.4f}, 1]",
-        "interval: 50 resamples of whole episodes, each certified anew",
+        "interval: 50 resamples of whole episodes, each certified again",
         "coverage: 2 of 4 latent configurations in 8 episodes; "
         "missing mass 0 (Good–Turing: the chance that the next one is new)",
         "never recorded: (0, 1), (1, 0)",

@@ -299,7 +299,7 @@ def test_discrete_specs_give_the_actions() -> None:
         ({"env": Lamp(flicker=True)}, r"^Lamp with hidden value 0: is not deterministic at step 2: first .*, then "),
         ({"set_hidden": lambda env, colour: None}, r"^Lamp: set_hidden returned nothing"),
         ({"set_hidden": "colour"}, r"^Lamp: set_hidden must be a function"),
-        ({"env": object()}, r"^object: is no dm_env environment: it has no reset"),
+        ({"env": object()}, r"^object: is not a dm_env environment: it has no reset"),
     ],
 )
 def test_what_cannot_be_set_to_a_hidden_value_is_told(changes: dict[str, Any], reason: str) -> None:

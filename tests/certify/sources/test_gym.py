@@ -192,7 +192,7 @@ def test_an_expert_may_be_stochastic() -> None:
 
 @pytest.mark.parametrize("choice", [3, -1, "up", None, 0.5])
 def test_an_action_that_does_not_exist_is_refused(choice: Any) -> None:
-    with pytest.raises(UserError, match=r"^Maze\.expert: chose .*, which is no action; the actions are 0, 1, 2$"):
+    with pytest.raises(UserError, match=r"^Maze\.expert: chose .*, which is not an action; the actions are 0, 1, 2$"):
         to_model(maze(expert=lambda *_: choice))
 
 
@@ -309,7 +309,7 @@ def test_a_hidden_value_that_is_no_value_is_told() -> None:
 @pytest.mark.parametrize(
     ("env", "reason"),
     [
-        (object(), "^object: is no Gymnasium environment and no environment id$"),
+        (object(), "^object: is neither a Gymnasium environment nor the id of one$"),
         (Unseeded(), "^Unseeded: reset takes no seed; expected the interface of Gymnasium 1.x$"),
         (gymnasium.vector.SyncVectorEnv([Maze]), "^SyncVectorEnv: is a vector of environments; give one of them$"),
     ],

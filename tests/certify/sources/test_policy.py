@@ -246,7 +246,7 @@ def test_a_random_expert_is_not_reproduced_by_a_certain_policy() -> None:
     report = machine_of(Left(), model)
     assert report.wrong == (0, 0, 1)
     assert report.differences[0].expert == "L 7/10, R 3/10"
-    with pytest.raises(UserError, match="acts at random, so it is no deterministic policy"):
+    with pytest.raises(UserError, match="acts at random, so it is not a deterministic policy"):
         machine_of(MachinePolicy(certify(model).machine), model)
 
 

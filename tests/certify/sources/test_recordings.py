@@ -273,8 +273,8 @@ def test_a_wrong_oracle_is_refused_with_its_place():
         ([[(np.array([1, np.nan], object), "a")]], r"episodes\[0\].steps\[0\].obs: the value is NaN"),
         ([[(np.datetime64("NaT"), "a")]], r"episodes\[0\].steps\[0\].obs: the value holds NaN"),
         (np.array([[[0, 1], [np.nan, 3]]]), r"episodes\[0\].steps\[1\].obs: the value is NaN"),
-        ([[(object(), "a")]], r"episodes\[0\].steps\[0\].obs: .* is no lasting name; give a symboliser"),
-        ([[("\ud800", "a")]], r"episodes\[0\].steps\[0\].obs: .* is no lasting name"),
+        ([[(object(), "a")]], r"episodes\[0\].steps\[0\].obs: .* is not a lasting name; give a symboliser"),
+        ([[("\ud800", "a")]], r"episodes\[0\].steps\[0\].obs: .* is not a lasting name"),
         ([{"observations": [1, 2], "actions": [1]}], r"episodes\[0\]: 2 observations, but 1 actions; .* drop"),
         ([{"observations": [1]}], r"episodes\[0\].actions: expected one entry a step, not None"),
         ([{"observations": {"x": [1]}, "actions": [1]}], r"episodes\[0\].observations: expected one entry a step"),
@@ -296,7 +296,7 @@ def test_a_symboliser_must_give_text():
 def test_latents_must_be_given_for_every_episode():
     with pytest.raises(UserError, match="latents: 1 entries for 2 episodes"):
         from_recordings(fork(0, 1), latents=[0])
-    with pytest.raises(UserError, match=r"latents\[1\]: None is no configuration"):
+    with pytest.raises(UserError, match=r"latents\[1\]: None is not a configuration"):
         from_recordings(fork(0, 1), latents=[0, None])
-    with pytest.raises(UserError, match=r"latents\[0\]: .* is no configuration"):
+    with pytest.raises(UserError, match=r"latents\[0\]: .* is not a configuration"):
         from_recordings(fork(0), latents=[{"cue": 0}])
