@@ -33,7 +33,7 @@ class Learner:
     taught: bool = False
     """Taught the certified transition by `training.certified`; updates of a cohort are refused."""
     forget: bool = False
-    """After the last update, forget what its own later decisions do not use (`training.afterwards`)."""
+    """After the last update, forget what its own later decisions do not use (`training.compress_recorded`)."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
