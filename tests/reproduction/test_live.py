@@ -60,7 +60,7 @@ def test_a_folder_is_played_and_a_page_filled(tmp_path: Path) -> None:
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     merge_ledger(tmp_path / "some.jsonl", [solved(machine="?")])
     assert main(["live", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == "diacritic: machine: is no line of base64 text; train the run again\n"
+    assert capsys.readouterr().err == "diacritic: machine: is not a line of base64 text; train the run again\n"
     for arguments, told in (
         ([str(tmp_path), "--episodes", "0"], "--episodes: must be at least 1"),
         ([str(tmp_path), "--page", str(tmp_path / "none.md")], "none.md: does not exist"),

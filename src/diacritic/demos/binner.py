@@ -126,7 +126,7 @@ class Binner:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Binner":
-        document = read_json(Path(path), FORMAT, "fit the binner anew")
+        document = read_json(Path(path), FORMAT, "fit the binner again")
         try:
             readings = {
                 name: Reading(np.array(item["means"], np.float64), np.array(item["visible"], np.bool_))
@@ -137,7 +137,7 @@ class Binner:
             if len(keys) != len(names) or readings.keys() != {factor.name for factor in convention.factors}:
                 raise ValueError("its tables do not fit together")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise UserError(str(path), f"is no binner ({error}); fit the binner anew") from None
+            raise UserError(str(path), f"is not a binner ({error}); fit the binner again") from None
         return Binner(convention, readings, keys, names)
 
     def _nearest(self, factor: Factor, position: NDArray[np.float64], start: int, told: Latents | None) -> Ints:

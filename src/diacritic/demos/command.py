@@ -28,7 +28,7 @@ class RecordOptions:
     checks: bool = True
     """Run the acceptance checks and keep them in OUT.json."""
     fresh: bool = True
-    """Let the checks record as many episodes anew, with the next seed, and demand the same certificate."""
+    """Let the checks record as many episodes again, with the next seed, and demand the same certificate."""
     pictured: tuple[str, ...] = ()
     """Hidden variables that the pixel probe asks for, by default all, which takes long."""
     batch: int = 64

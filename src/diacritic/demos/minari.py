@@ -58,10 +58,10 @@ def import_minari(dataset_id: str) -> Demos:
         raise UserError(dataset_id, f"was not exported by Diacritic, so it has no latents or symbols; {remedy}")
     meta = json.loads(own)
     if meta["format"] != FORMAT:
-        raise UserError(dataset_id, f"holds {meta['format']!r}, but this version reads {FORMAT!r}; export it anew")
+        raise UserError(dataset_id, f"holds {meta['format']!r}, but this version reads {FORMAT!r}; export it again")
     demos = _assembled(dataset, meta)
     if demos.digest != meta["sha256"]:
-        raise UserError(dataset_id, "is not what was exported (its digest differs); export it anew")
+        raise UserError(dataset_id, "is not what was exported (its digest differs); export it again")
     return demos
 
 

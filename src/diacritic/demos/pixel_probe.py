@@ -52,7 +52,7 @@ def pixel_table(
 def _chosen(hidden: Mapping[str, int], variables: Sequence[str] | None) -> dict[str, int]:
     for name in variables or ():
         if name not in hidden:
-            raise UserError(name, f"is no hidden variable of this recording; there are {', '.join(hidden)}")
+            raise UserError(name, f"is not a hidden variable of this recording; there are {', '.join(hidden)}")
     return {name: size for name, size in hidden.items() if not variables or name in variables}
 
 

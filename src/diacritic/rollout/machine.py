@@ -34,10 +34,10 @@ class CodeMachine:
         if move.shape != wanted or move.dtype.kind not in "iu":
             raise UserError("move", f"expected integers of shape {list(wanted)}, not {move.dtype} {list(move.shape)}")
         if move.min() < 0 or move.max() >= codes:
-            raise UserError("move", f"the entry {_outside(move, codes)} is no code; expected 0…{codes - 1}")
+            raise UserError("move", f"the entry {_outside(move, codes)} is not a code; expected 0…{codes - 1}")
         wrong = np.argwhere(~((act.min(axis=2) >= 0) & (abs(act.sum(axis=2) - 1) <= _TOLERANCE)))
         if len(wrong):
-            raise UserError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is no distribution over actions")
+            raise UserError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is not a distribution over actions")
         object.__setattr__(self, "move", move.astype(np.int64, copy=False))
         object.__setattr__(self, "act", act / act.sum(axis=2, keepdims=True))
 
@@ -93,7 +93,7 @@ def unpacked(text: str, model: Model) -> CodeMachine:
     try:
         flat = np.frombuffer(base64.b64decode(text, validate=True), np.uint8).astype(np.int64)
     except (binascii.Error, ValueError):
-        raise UserError("machine", "is no line of base64 text; train the run again") from None
+        raise UserError("machine", "is not a line of base64 text; train the run again") from None
     codes, left = divmod(len(flat) - seen * (acts + 1), seen * (acts + 2))
     if codes < 1 or left:
         raise UserError("machine", f"{len(flat)} bytes are no machine with {seen} observations and {acts} actions")

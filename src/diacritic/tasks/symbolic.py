@@ -113,7 +113,7 @@ class SymbolicVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: Info | None = None
     ) -> tuple[NDArray[np.int64], Info]:
-        """Begin every row anew, or those that `options["reset_mask"]` names."""
+        """Begin every row again, or those that `options["reset_mask"]` names."""
         if isinstance(seed, list):
             raise ValueError("seed: one number seeds all rows")
         super().reset(seed=seed)

@@ -200,7 +200,7 @@ def test_file_round_trip(stand_in, tmp_path):
     ("change", "said"),
     [
         (lambda d: d.update(format="other/1"), "is of format 'other/1'"),
-        (lambda d: d.pop("readings"), "is no binner"),
+        (lambda d: d.pop("readings"), "is not a binner"),
         (lambda d: d["names"].pop(), "do not fit together"),
         (lambda d: d["readings"].pop("side"), "do not fit together"),
     ],

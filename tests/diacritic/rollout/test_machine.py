@@ -24,12 +24,12 @@ def test_sizes_come_from_the_tables() -> None:
     [
         (MOVE[:2], ACT, r"move: expected integers of shape \[3, 4, 6\], not int64 \[2, 4, 6\]"),
         (MOVE.astype(float), ACT, "move: expected integers"),
-        (MOVE - 1, ACT, "move: the entry -1 is no code; expected 0…1"),
-        (MOVE + 2, ACT, "move: the entry 2 is no code; expected 0…1"),
+        (MOVE - 1, ACT, "move: the entry -1 is not a code; expected 0…1"),
+        (MOVE + 2, ACT, "move: the entry 2 is not a code; expected 0…1"),
         (MOVE, ACT[0], "act: expected shape"),
-        (MOVE, ACT * 2, r"act\[0, 0\]: the row is no distribution"),
-        (MOVE, np.where(np.arange(5) == 1, np.nan, ACT), r"act\[0, 0\]: the row is no distribution"),
-        (MOVE, ACT + np.array([0.4, -0.4, 0, 0, 0]), r"act\[0, 0\]: the row is no distribution"),
+        (MOVE, ACT * 2, r"act\[0, 0\]: the row is not a distribution"),
+        (MOVE, np.where(np.arange(5) == 1, np.nan, ACT), r"act\[0, 0\]: the row is not a distribution"),
+        (MOVE, ACT + np.array([0.4, -0.4, 0, 0, 0]), r"act\[0, 0\]: the row is not a distribution"),
     ],
 )
 def test_bad_tables_are_refused_in_one_line(move: np.ndarray, act: np.ndarray, message: str) -> None:
@@ -86,7 +86,7 @@ def test_text_that_is_no_machine_is_refused() -> None:
     model = build("memory-chain", bits=2, delay=4)
     text = packed(random_machine(model, 3, 0).greedy())
     for wrong, message in (
-        ("no machine", "is no line of base64 text"),
+        ("no machine", "is not a line of base64 text"),
         (text[4:], "bytes are no machine with 7 observations and 2 actions"),
         ("", "0 bytes are no machine"),
         (text[:-4] + "////", "chooses action 255 of 2"),
