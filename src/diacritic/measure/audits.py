@@ -1,4 +1,4 @@
-"""Anybody's policy: does it decide right, what does its state tell, and is that state all of its memory?
+"""Any policy: does it decide correctly, what does its state tell, and is that state all of its memory?
 
 A continuous state has no plug-in rate, and none is claimed. A hard code that such a policy shows beside its state is
 a readout: it may hold less than the policy remembers, so its rate is refused, with the shortfall in numbers.
@@ -28,7 +28,7 @@ from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention
 
 FORMAT = "diacritic-audit/1"
 QUESTIONS = {
-    "sufficient": "Decides right?",
+    "sufficient": "Decides correctly?",
     "carries": "State tells what is required?",
     "surplus": "State tells more?",
     "sole": "State is all of its memory?",
@@ -66,9 +66,9 @@ class Audit:
                 "The policy does not do what the task asks; what it remembers says nothing about what the task needs."
             )
         said = {
-            "yes": "The policy decides right, and the state that it exposes is all of its memory",
-            "no": "The policy decides right, but the state that it exposes is not all of its memory",
-            "not assessed": "The policy decides right; where it keeps its memory stays open",
+            "yes": "The policy decides correctly, and the state that it exposes is all of its memory",
+            "no": "The policy decides correctly, but the state that it exposes is not all of its memory",
+            "not assessed": "The policy decides correctly; where it keeps its memory stays open",
         }[self.sole.answer]
         more = " Its readout code under-counts and is refused as a rate." if self.refused else ""
         return f"{said}. No rate is claimed.{more}"

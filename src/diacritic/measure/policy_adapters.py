@@ -1,4 +1,4 @@
-"""Anybody's policy behind one interface: forget, act, and where possible read and write what it remembers.
+"""Any policy behind one interface: forget, act, and where possible read and write what it remembers.
 
 Every policy is played one episode at a time, by `reset` and `act` alone. What a policy is shown comes in all forms that
 policies ask for (`Sight`), and each adapter picks its own.

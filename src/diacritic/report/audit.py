@@ -46,7 +46,7 @@ def probes(name: str, cells: Cells) -> Chart:
         "marker": {"color": GREY, "symbol": "line-ns-open", "size": 11, "line": {"width": 2}},
     }
     traces = [chance]
-    moods = {"as it must be": (GOOD, "circle", True), "not as it must be": (BAD, "x", False)}
+    moods = {"expected": (GOOD, "circle", True), "unexpected": (BAD, "x", False)}
     for word, (colour, symbol, passed) in moods.items():
         mine = [(place, cell) for place, cell in zip(y, shown, strict=True) if cell["passed"] is passed]
         if mine:
@@ -71,7 +71,7 @@ def probes(name: str, cells: Cells) -> Chart:
                 }
             )
     wrong = sum(not cell["passed"] for cell in cells)
-    label = f"{len(cells)} probes of {name} against chance; {wrong} are not as they must be"
+    label = f"{len(cells)} probes of {name} against chance; {wrong} are unexpected"
     layout = {"xaxis": {"range": [-0.03, 1.03]}, "height": 130 + 17 * len(shown), "title": name}
     layout["yaxis"] = {"dtick": 1, "tickfont": {"size": 11}}
     return chart(traces, label, "held-out accuracy", "", **layout)

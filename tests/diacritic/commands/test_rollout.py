@@ -64,7 +64,10 @@ def test_runs_of_other_tasks_play_apart(runs: Path, recording: Path) -> None:
     [
         ({"task_version": 99}, "was trained on version 99 of two-cues, but this is version"),
         ({"parameters": {"gap": 0}}, "two-cues.gap: 0 steps are not a gap"),
-        ({"sha256": {"weights.safetensors": "0"}}, "does not match the run's manifest; train the run again"),
+        (
+            {"sha256": {"weights.safetensors": "0", "codes.npz": "0"}},
+            "does not match the run's manifest; train the run again",
+        ),
     ],
 )
 def test_a_run_that_does_not_fit_is_refused(

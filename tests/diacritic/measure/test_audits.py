@@ -45,7 +45,7 @@ def test_a_state_that_carries_everything() -> None:
     few = "in step 3: 8 histories are too few to miss it in"  # the second cue has not been shown yet
     assert found.not_done == (f"seen at step 2 {few}", f"seen at step 1 {few}")
     assert found.verdict == (
-        "The policy decides right, and the state that it exposes is all of its memory. No rate is claimed."
+        "The policy decides correctly, and the state that it exposes is all of its memory. No rate is claimed."
     )
 
 
@@ -178,7 +178,7 @@ def test_the_report_says_everything(tmp_path: Path) -> None:
     found = audit(Reading(), MODEL, shuffles=19, name="reader")
     text = "\n".join(found.lines())
     assert text.startswith("reader on gap gap1=1 gap2=1 R1=4 R2=4\nby reset() and act(observation); every history\n")
-    for part in ("Decides right?", "Behaviour", "Interventions", "Verdict: The policy decides right"):
+    for part in ("Decides correctly?", "Behaviour", "Interventions", "Verdict: The policy decides correctly"):
         assert part in text
     document = json.loads(found.save(tmp_path / "audit.json").read_text(encoding="utf-8"))
     assert document["format"] == "diacritic-audit/1"

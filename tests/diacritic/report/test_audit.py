@@ -21,7 +21,7 @@ def test_the_audit_shows_answers_flags_interventions_and_probes(inputs: Inputs):
     assert (chance["x"], good["x"], good["y"]) == ([0.5], [0.75], ["slot in gap1 (linear)"])
 
 
-def test_probes_that_are_not_as_they_must_be_come_first_and_are_marked():
+def test_unexpected_probes_come_first_and_are_marked():
     cell = {
         "phase": "gap1",
         "variable": "side",
@@ -34,5 +34,5 @@ def test_probes_that_are_not_as_they_must_be_come_first_and_are_marked():
     fine = cell | {"accuracy": 0.5, "interval": [0.4, 0.6], "passed": True, "variable": "slot"}
     drawn = audit.probes("demos", [fine, wrong])
     assert drawn["data"][0]["y"][-1] == "side in gap1 (linear)"  # the top row of the chart
-    assert (drawn["data"][2]["name"], drawn["data"][2]["x"]) == ("not as it must be", [0.9])
-    assert "1 are not as they must be" in drawn["label"]
+    assert (drawn["data"][2]["name"], drawn["data"][2]["x"]) == ("unexpected", [0.9])
+    assert "1 are unexpected" in drawn["label"]

@@ -75,7 +75,7 @@
         if (item.after) row.append(make("code", item.after), ", and then");
         row.append(` the expert does ${item.one} or ${item.two}.`);
       }
-      if (!step.witnesses.length) panel.append(make("p", "No two classes share an observation here: what is seen tells all.", "small"));
+      if (!step.witnesses.length) panel.append(make("p", "No two classes share an observation here: the observation alone is enough.", "small"));
       const list = panel.appendChild(make("ul"));
       for (const item of step.classes) {
         const row = list.appendChild(make("li", `${item.name} → ${item.action}, probability ${item.probability}`));
@@ -114,7 +114,7 @@
     };
     function show() {
       const t = path.length, open = options();
-      said.textContent = !t ? "Not begun: what is seen first?" :
+      said.textContent = !t ? "Choose the first observation" :
         `Step ${t}: ${state(t - 1).name}; the expert does ${law(state(t - 1))}${open.length ? "" : ". The end."}`;
       choices.replaceChildren(...open.map((option) => {
         const node = make("button", option.said);
