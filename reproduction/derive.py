@@ -6,7 +6,7 @@ from statistics import mean
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from reproduction.verdicts import Count, Range, Value
+from reproduction.verdicts import NO_ESTIMATE, Count, Range, Value
 
 Derived = Callable[[Results], Value | None]
 
@@ -42,14 +42,14 @@ def tally(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda row: boo
 
 
 def rate_range(cells: Sequence[Cell], window: str, over_all: bool = False) -> Derived:
-    """The stretch in which the mean rates of these cells lie."""
+    """The stretch in which the mean rates of these cells lie; no estimate where no run is sufficient."""
 
     def derive(results: Results) -> Value | None:
         if not gathered(results, cells):
             return None
         found = [mean_rate(results.complete(cell), window, over_all) for cell in cells]
         known = [bits for bits in found if bits is not None]
-        return Range(min(known), max(known)) if known else None
+        return Range(min(known), max(known)) if known else NO_ESTIMATE
 
     return derive
 
@@ -62,7 +62,9 @@ def success_range(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda 
             return None
         found = [[row["success"] for row in results.complete(cell) if passes(row)] for cell in cells]
         means = [mean(values) for values in found if values and None not in values]
-        return Range(min(means), max(means)) if means else None
+        if not means and any(None in values for values in found):
+            return None  # not played
+        return Range(min(means), max(means)) if means else NO_ESTIMATE
 
     return derive
 
@@ -80,6 +82,13 @@ def most_information(cells: Sequence[Cell], hidden: str, window: str | None = No
         return Range(max(found), max(found)) if found else None
 
     return derive
+
+
+def spread(values: Sequence[float], rows: Sequence[Row]) -> Value | None:
+    """The stretch of numbers that come from rows; no estimate where the rows give none, nothing without rows."""
+    if not values:
+        return NO_ESTIMATE if rows else None
+    return Range(min(values), max(values))
 
 
 def gathered(results: Results, cells: Sequence[Cell]) -> list[Row]:

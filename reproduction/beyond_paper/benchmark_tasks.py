@@ -41,7 +41,7 @@ def zoo_place(task: Task, beta: float = 1e-3) -> Place:
 
 
 def judge(place: Place, machine: CodeMachine) -> Row:
-    """A greedy machine: the gate, closed loop, and per window the least scores, the mean rate, the largest surplus."""
+    """A greedy machine: the gate, closed loop, and per window the least scores, the mean rate and surplus."""
     greedy = machine.greedy()
     steps = scores(teacher_forced(greedy, place.model), place.requirement)
     success = closed_loop(greedy, place.model).success
@@ -53,7 +53,7 @@ def judge(place: Place, machine: CodeMachine) -> Row:
         row["scores"][name]["S_G"] = _least([s.instantaneous for s in seen])
         row["rate"][name] = float(np.mean([s.rate for s in seen]))
         row["requirement"][name] = float(np.mean([_need(s) for s in seen]))
-        row["surplus"][name] = max(s.rate - _need(s) for s in seen)
+        row["surplus"][name] = row["rate"][name] - row["requirement"][name]
     row["largest_surplus"] = max(s.rate - _need(s) for s in steps)
     return row
 

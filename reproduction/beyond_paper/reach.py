@@ -42,7 +42,7 @@ def _papers() -> dict[str, tuple[int, int]]:
 
 def surplus(rows: Sequence[Row]) -> dict[str, float | None]:
     """H(C_t|Γ_t, O_t) by window: the mean over its steps, the largest of any sufficient run."""
-    good = [row["surplus"] for row in rows if row["sufficient"]]
+    good = [row["conditional_surplus"] for row in rows if row["sufficient"]]
     found = {window: [one[window] for one in good] for window in (good[0] if good else ())}
     return {window: None if None in bits else max(bits) for window, bits in found.items()}
 

@@ -11,7 +11,7 @@ from diacritic.studies.tasks import Task, task
 from reproduction.derive import Derived, gathered
 from reproduction.paper import Paper
 from reproduction.reference import Block, count, figure, row
-from reproduction.verdicts import Count, Range, Value
+from reproduction.verdicts import NO_ESTIMATE, Count, Range, Value
 
 PRESETS = ("carousel", "textbook")
 RECORDED = "event-agnostic-recorded"
@@ -74,10 +74,13 @@ def imitation_error(phase: str = "all") -> Callable[[Row], float | None]:
 
 
 def mean_of(cells: Sequence[Cell], told: Callable[[Row], float | None]) -> Derived:
-    """The mean of what rows tell, over those that tell it; nothing while a run is missing."""
+    """The mean of what rows say, over those that say it; nothing while a run is missing."""
 
     def derive(results: Results) -> Value | None:
-        known = [number for run in gathered(results, cells) if (number := told(run)) is not None]
-        return Range(mean(known), mean(known)) if known else None
+        rows = gathered(results, cells)
+        known = [number for run in rows if (number := told(run)) is not None]
+        if not known:
+            return NO_ESTIMATE if rows else None
+        return Range(mean(known), mean(known))
 
     return derive

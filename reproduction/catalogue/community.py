@@ -11,12 +11,12 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, counted
-from reproduction.derive import gathered, tally
+from reproduction.derive import gathered, spread, tally
 from reproduction.figure import Figure
 from reproduction.paper import Paper, PaperStudy
 from reproduction.paper_certificates import CHAINS, MAZES
 from reproduction.reference import block, figure, row
-from reproduction.verdicts import RATE_TOLERANCE, Count, Range, Value, value
+from reproduction.verdicts import RATE_TOLERANCE, Count, Value, value
 
 NAME, SOLVED = "community", figure("table.exttmaze", "success_min")
 _CHAIN = block("certify.memory_chain")
@@ -71,15 +71,17 @@ _SHOWN = [cell for cell in CELLS if cell.preset == "carousel" and cell.learner i
 def _query(bits: int, results: Results) -> Value | None:
     """Mean rate at the query over the sufficient runs of a chain of so many bits."""
     cells = [cell for cell in _SHOWN if dict(cell.task.parameters).get("bits") == bits]
-    rates = [line["rate"]["query"] for line in gathered(results, cells) if line["sufficient"]]
-    return Range(mean(rates), mean(rates)) if rates else None
+    rows = gathered(results, cells)
+    rates = [line["rate"]["query"] for line in rows if line["sufficient"]]
+    return spread([mean(rates)] if rates else [], rows)
 
 
 def worst(results: Results) -> Value | None:
     """Largest departure of a sufficient run's rate from the requirement at mid-delay."""
-    rows = [line for line in gathered(results, _SHOWN) if line["sufficient"]]
-    gaps = [abs(line["rate"]["mid-delay"] - line["requirement"]["mid-delay"]) for line in rows]
-    return Range(max(gaps), max(gaps)) if gaps else None
+    rows = gathered(results, _SHOWN)
+    good = [line for line in rows if line["sufficient"]]
+    gaps = [abs(line["rate"]["mid-delay"] - line["requirement"]["mid-delay"]) for line in good]
+    return spread([max(gaps)] if gaps else [], rows)
 
 
 def _answers() -> list[tuple[int, Answer]]:

@@ -7,11 +7,11 @@ from diacritic.studies.results import Results
 from reproduction.catalogue._declare import franka, mean_of, range_of, reported
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.catalogue.toys import kl_bound
-from reproduction.derive import Derived, gathered, rate_range, success_range
+from reproduction.derive import Derived, gathered, rate_range, spread, success_range
 from reproduction.figure import Figure
 from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
-from reproduction.verdicts import RATE_TOLERANCE, Range, Value, value
+from reproduction.verdicts import RATE_TOLERANCE, Value, value
 
 NAME = "lower-boundary"
 _RATE = {"gap2": "post_use_bits"}
@@ -38,9 +38,8 @@ def _each(cells: tuple[Cell, ...], passes: bool) -> Derived:
     """The stretch of the successes of single policies."""
 
     def derive(results: Results) -> Value | None:
-        rows = [row_ for row_ in gathered(results, cells) if bool(row_["sufficient"]) == passes]
-        played = [row_["success"] for row_ in rows if row_["success"] is not None]
-        return Range(min(played), max(played)) if played else None
+        rows = [row_ for row_ in gathered(results, cells) if row_["success"] is not None]
+        return spread([row_["success"] for row_ in rows if bool(row_["sufficient"]) == passes], rows)
 
     return derive
 

@@ -7,7 +7,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import GAPS, franka, range_of, reported
-from reproduction.derive import Derived, most_information
+from reproduction.derive import Derived, most_information, spread
 from reproduction.figure import Figure
 from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
@@ -31,8 +31,9 @@ def surplus(cell: Cell) -> Derived:
     """Mean Ĥ(C_t|Γ_t, Ō_t) in the second gap over the sufficient seeds."""
 
     def derive(results: Results) -> Value | None:
-        bits = [row["surplus"]["gap2"] for row in results.complete(cell) if row["sufficient"]]
-        return Range(mean(bits), mean(bits)) if bits else None
+        rows = results.complete(cell)
+        bits = [row["conditional_surplus"]["gap2"] for row in rows if row["sufficient"]]
+        return spread([mean(bits)] if bits else [], rows)
 
     return derive
 

@@ -128,7 +128,7 @@ def kl_bound(window: str) -> Callable[[Row], float | None]:
 
 _FORGOTTEN: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("bits on the nuisance", "nuisance_bits", lambda run: run["information"]["decision"]["nuisance"]),
-    ("surplus bits", "surplus_bits", lambda run: run["surplus"]["decision"]),
+    ("surplus bits", "surplus_bits", lambda run: run["conditional_surplus"]["decision"]),
     ("S_Γ at the decision", "S_gamma_decision", lambda run: run["scores"]["decision"]["S_Gamma"]),
 )
 
@@ -147,7 +147,7 @@ def _over_beta(preset: str, told: Callable[[Row], float | None]) -> Derived:
 
 def _shares(run: Row) -> bool:
     """Whether states of one law have one code at the decision: H(C|Γ,O) = 0, since Γ is the law there."""
-    return run["surplus"]["decision"] < _NOTHING
+    return run["conditional_surplus"]["decision"] < _NOTHING
 
 
 def _tells_all_apart(run: Row) -> bool:
@@ -159,7 +159,9 @@ def _stochastic_runs(passes: Callable[[Row], bool]) -> Derived:
     """How many runs on the stochastic expert pass; nothing while one is missing or does not tell its surplus."""
 
     def derive(results: Results) -> Value | None:
-        told = all(run.get("surplus", {}).get("decision") is not None for run in gathered(results, _STOCHASTIC))
+        told = all(
+            run.get("conditional_surplus", {}).get("decision") is not None for run in gathered(results, _STOCHASTIC)
+        )
         return tally(_STOCHASTIC, passes)(results) if told else None
 
     return derive

@@ -53,7 +53,7 @@ def test_a_trained_bypass_is_refused_as_a_rate_and_a_leak_is_named(clean: Record
     group = train(leaky, "bypass", seeds=1, updates=2)
     (verdict,) = examine_recorded(group, leaky.demos, Effort(16, 0, 0, 1), leaky.probe)
     found = row("bypass", group.runs[0], leaky, verdict)
-    assert (found["gate"], found["surplus"]) == ("behavioural", "not assessed")
+    assert (found["gate"], found["surplus_answer"]) == ("behavioural", "not assessed")
     assert found["surplus_because"] == "the code is not all that persists; a rate of it is refused"
     assert (found["code_alone"], found["controls"]["construction"]) == ("no", False)
     assert found["controls"]["raw observations"] is False

@@ -8,8 +8,17 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import toys
-from reproduction.derive import declared, mean_rate, most_information, rate_range, success_range, sufficient, tally
-from reproduction.verdicts import Count, Range
+from reproduction.derive import (
+    declared,
+    mean_rate,
+    most_information,
+    rate_range,
+    spread,
+    success_range,
+    sufficient,
+    tally,
+)
+from reproduction.verdicts import NO_ESTIMATE, Count, Range, judge
 
 CELL = Cell("toys", task("gap", gap2=6), "plain", "carousel", "full", 0.03, 6000, seeds=2)
 
@@ -49,3 +58,17 @@ def test_derived_figures_wait_for_every_run():
     assert success_range(cells, lambda found: not found["sufficient"])(whole) == Range(0.5, 0.5)
     assert most_information([CELL], "mass")(whole) == Range(0.25, 0.25)
     assert most_information([CELL], "slot")(whole) is None
+
+
+def test_runs_of_which_none_is_sufficient_give_no_estimate_rather_than_nothing():
+    failed = Results({"toys": [row(CELL, seed, passed=False) for seed in (0, 1)]})
+    assert sufficient(failed.complete(CELL)) == Count(0, 2)
+    for derive in (rate_range([CELL], "gap"), success_range([CELL], lambda found: bool(found["sufficient"]))):
+        assert derive(failed) is NO_ESTIMATE
+        assert derive(Results({})) is None
+    assert str(NO_ESTIMATE) == "no estimate"
+    assert judge(NO_ESTIMATE, Range(1.0, 1.0), 0.1, "higher") == "differs"
+    unplayed = Results({"toys": [row(CELL, seed) | {"success": None} for seed in (0, 1)]})
+    assert success_range([CELL])(unplayed) is None
+    assert spread([], failed.complete(CELL)) is NO_ESTIMATE
+    assert spread([], []) is None

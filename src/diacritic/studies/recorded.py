@@ -11,6 +11,7 @@ from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
 from diacritic.measure.content import hidden_labels, information, questions
+from diacritic.measure.evaluate import evaluation_of, mean_over
 from diacritic.measure.flags import CORRECT, class_error
 from diacritic.measure.gates import Gate, full, relaxed, task_gate
 from diacritic.measure.own_occupancy import own_classes
@@ -81,31 +82,23 @@ class Measured:
         """Fields of the ledger row of run k, judged by a gate."""
         gate, scores, by_behaviour = gate_of(self.task, name), self.held_out.scores, not sole_carrier(self.result)
         windows = reported(self.task, scores.required.tolist())
+        errors = {key: float(error[k]) for key, error in self.held_out.errors.items()}
         played = {} if self.loop is None else self.loop.summary(k)
         first = (step for step, found in self.on_the_way.items() if gate.passes(*_gated(found))[k])
-        return {
-            "sufficient": bool(self.held_out.passes(gate, by_behaviour)[k]),
+        return evaluation_of(scores, k, gate, windows, errors if by_behaviour else None).row() | {
             "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
             "own_sufficient": bool(gate.passes(*_gated(self.own[k]))[0]) if self.own and not by_behaviour else None,
             "first_sufficient_step": None if by_behaviour else next(first, None),
-            "scores": {key: self._least(k, steps) for key, steps in windows.items()},
-            "rate": {key: _mean(scores.rate[k], steps) for key, steps in windows.items()},
-            "corrected_rate": {key: _mean(scores.corrected_rate[k], steps) for key, steps in windows.items()},
             "resolution": self._resolution(k),
-            "requirement": {key: _mean(scores.required, steps) for key, steps in windows.items()},
-            "fresh_rate": {key: _mean(self.fresh.scores.rate[k], steps) for key, steps in windows.items()},
-            "surplus": {key: _mean(scores.surplus[k], steps) for key, steps in windows.items()},
+            "fresh_rate": {key: mean_over(self.fresh.scores.rate[k], steps) for key, steps in windows.items()},
             "information": {
-                key: {title: _mean(bits[k], steps) for title, bits in self.content.items()}
+                key: {title: mean_over(bits[k], steps) for title, bits in self.content.items()}
                 for key, steps in windows.items()
             },
-            "decision_error": {key: float(error[k]) for key, error in self.held_out.errors.items()},
+            "decision_error": errors,
             "imitation_error": self._imitation(k),
             **{key: played.get(key) for key in (*self._played, "episodes")},
             "hybrid": None if self.hybrid is None else {key: self.hybrid.summary(k)[key] for key in self._played},
-            "profile": [round(bits, 3) for bits in scores.rate[k].tolist()],
-            "required_profile": [round(bits, 3) for bits in scores.required.tolist()],
-            "decision_profile": [round(bits, 3) for bits in scores.decision.tolist()],
             "same_codes": float(self.same_codes[k]),
         }
 
@@ -127,12 +120,7 @@ class Measured:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
         error = self.held_out.imitation[k]
         steps = {"all": range(len(error))} | {phase: phase_steps(self.task, phase) for phase in self.task.phases}
-        return {name: _mean(error, tuple(found)) for name, found in steps.items() if found}
-
-    def _least(self, k: int, steps: Steps) -> dict[str, float | None]:
-        found = zip(("S_Gamma", "S_G"), _gated(self.held_out.scores), strict=True)
-        least = {key: np.fmin.reduce(values[k, list(steps)]) for key, values in found}
-        return {key: None if np.isnan(value) else float(value) for key, value in least.items()}
+        return {name: mean_over(error, tuple(found)) for name, found in steps.items() if found}
 
 
 def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: int = 0) -> Measured:
@@ -247,8 +235,3 @@ def watch(player: Policies, demos: Demos, task: Task, symbol_names: Sequence[str
 
 def _gated(scores: CohortScores) -> tuple[Floats, Floats]:
     return scores.sufficiency, scores.instantaneous
-
-
-def _mean(values: Floats, steps: Steps) -> float | None:
-    chosen = values[list(steps)]
-    return None if np.isnan(chosen).any() else round(float(chosen.mean()), 6)

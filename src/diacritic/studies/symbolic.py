@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from diacritic.files.versions import code_version, versions
+from diacritic.measure.evaluate import EpisodeTrace
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.trained_machines import machines
@@ -60,8 +61,8 @@ def judgements(cell: Cell, cohort: Cohort) -> Iterator[tuple[Any, ...]]:
         codes, seen = trace.step_code.cpu().numpy(), data.observation_index.cpu().numpy()
     weight, bounds = data.weight.double().cpu().numpy(), kl_profile(trace)
     for run in range(len(codes)):
-        bound = None if bounds is None else bounds[run]
-        yield judge_steps, cell.task, codes[run], taken[run].cpu().numpy(), seen, weight, bound
+        bound = None if bounds is None else tuple(bounds[run])
+        yield judge_steps, cell.task, EpisodeTrace(codes[run], taken[run].cpu().numpy(), seen, weight, bound)
 
 
 def rows_of(cell: Cell, cohort: Cohort, verdicts: Sequence[Row], seconds: float) -> list[Row]:

@@ -80,6 +80,7 @@ def test_perfect_codes_pass_and_empty_ones_fail(measured: Measured, folder: Path
     assert row["scores"]["gap2"] == {"S_Gamma": 1.0, "S_G": 1.0}
     assert row["rate"]["gap2"] > row["requirement"]["gap2"]
     assert row["surplus"]["gap2"] == pytest.approx(row["rate"]["gap2"] - row["requirement"]["gap2"], abs=1e-6)
+    assert row["conditional_surplus"]["gap2"] == pytest.approx(row["surplus"]["gap2"], abs=1e-6)
 
 
 def test_the_first_sufficient_step_is_that_of_the_first_passing_codes(measured: Measured):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from certify import certify
+from diacritic.measure.evaluate import EpisodeTrace
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
 from diacritic.studies.cell import Cell
@@ -30,7 +31,7 @@ def test_the_certified_machine_passes_every_gate_at_the_required_rate():
         assert row["sufficient"]
         assert row["success"] == pytest.approx(1)
         assert row["rate"] == pytest.approx(row["requirement"])
-        assert all(abs(bits) < 1e-9 for bits in row["surplus"].values())
+        assert all(abs(bits) < 1e-9 for bits in row["conditional_surplus"].values())
         assert all(abs(known["nuisance"]) < 1e-9 for known in row["information"].values())
 
 
@@ -46,7 +47,7 @@ def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
     place = task("passive-t-maze", L=2)
     right = np.array([[True, True], [True, True], [True, False]])
     codes, seen = np.array([[0, 1], [0, 1], [0, 1]]), np.array([[0, 1], [2, 2], [3, 3]])
-    row = judge_steps(place, codes, right, seen, np.array([0.5, 0.5]))
+    row = judge_steps(place, EpisodeTrace(codes, right, seen, np.array([0.5, 0.5])))
     assert row["success"] == 0.5
     assert not row["sufficient"]
     assert row["rate"]["corridor"] == pytest.approx(1.0)

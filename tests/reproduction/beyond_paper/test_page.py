@@ -53,12 +53,12 @@ def test_runs_that_have_forgotten_stand_beside_plain_ones() -> None:
     assert last([])[:4] == [after.name, "development", "not run", "not run"]
     bits = [{"gap1": 0.0, "gap2": 2.25, "place": 1.0}, {"gap1": 0.03, "gap2": 0.0, "place": 0.0}]
     rows = [
-        run_of(cell, seed, surplus=most, success=good, sufficient=seed > 0)
+        run_of(cell, seed, conditional_surplus=most, success=good, sufficient=seed > 0)
         for cell, most, good in ((plain, bits[0], 0.5), (after, bits[1], 1.0))
         for seed in range(8)
     ]
     assert last(rows)[2:] == ["7/8", "7/8", "2.250", "0.030", "0.50", "1.00"]
-    assert last([row | {"surplus": {"gap1": None}} for row in rows])[4:6] == ["–", "–"]
+    assert last([row | {"conditional_surplus": {"gap1": None}} for row in rows])[4:6] == ["–", "–"]
 
 
 def test_forgetting_adds_nothing_to_the_picture() -> None:
@@ -91,7 +91,7 @@ def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Pat
     write(tmp_path, tmp_path)
     assert "*Not run yet.*" in page.read_text(encoding="utf-8")
     assert not (tmp_path / PICTURE).exists()
-    more = {"seconds": 1.0, "surplus": {}, "first_sufficient_step": 500}
+    more = {"seconds": 1.0, "conditional_surplus": {}, "first_sufficient_step": 500}
     (tmp_path / "some.jsonl").write_text(json.dumps(run_of(CELLS[0], 0, **more)) + "\n")
     write(tmp_path, tmp_path)
     assert f"]({PICTURE.as_posix()})" in page.read_text(encoding="utf-8")
@@ -132,7 +132,7 @@ def test_a_run_with_four_classes_forgets_where_it_tells_all_pairs_apart() -> Non
     assert sorted(told) == [15] * 6 + [16] * 2
     assert all(row["forgetting"]["changed"] == (row["forgetting"]["codes"] == 16) for row in runs)
     assert all(row["forgetting"]["stray"] == 1 / 16 for row in runs if row["forgetting"]["codes"] == 15)
-    assert all(max(row["surplus"].values()) == 0 for row in runs if row["forgetting"]["changed"])
+    assert all(max(row["conditional_surplus"].values()) == 0 for row in runs if row["forgetting"]["changed"])
 
 
 def test_runs_of_weighing_would_imitate_worse() -> None:

@@ -14,7 +14,7 @@ CHAIN = next(cell for cell in CELLS if cell.name.startswith("memory-chain bits=2
 
 
 def made(cell: Any, seed: int, **more: Any) -> Row:
-    known = {"surplus": {"gap1": 0.01 * seed, "gap2": None}, "seconds": 1.0, "sufficient": seed > 0}
+    known = {"conditional_surplus": {"gap1": 0.01 * seed, "gap2": None}, "seconds": 1.0, "sufficient": seed > 0}
     return run_of(cell, seed, **{**known, **more})
 
 
@@ -51,7 +51,7 @@ def test_symbolic_cells_take_their_first_update_from_runs_that_were_followed() -
 
 
 def test_the_goal_asks_for_seeds_and_for_every_window() -> None:
-    exact = {"surplus": {"gap1": 0.05, "gap2": 0.0}}
+    exact = {"conditional_surplus": {"gap1": 0.05, "gap2": 0.0}}
     whole = [made(PLAIN, seed, **exact) for seed in range(8)]
     loose = [made(CHAIN, seed, surplus={"query": 0.06}) for seed in range(8)]
     assert "2 of 2 cells" in (told := summary(Results({"some": whole + loose}), [PLAIN, CHAIN]))
