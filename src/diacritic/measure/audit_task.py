@@ -1,4 +1,4 @@
-"""Where a foreign policy is audited: a task with its episodes, decisions, classes and nuisances; here symbolic ones."""
+"""Tasks to audit third-party policies on: episodes, decisions, classes and nuisances; here the symbolic tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from diacritic.measure.evaluate import plateaus
 from diacritic.measure.gates import SUCCESS
 from diacritic.measure.interventions import Episodes, model_episodes
 from diacritic.measure.plugin import conditional_entropy, joint
-from diacritic.measure.policy_adapters import Sight, leaves
+from diacritic.measure.policy_adapters import Observation, leaves
 from diacritic.measure.scores import Requirement, episode_nodes
-from diacritic.measure.scripted_policy import Script, Shows, Stage, whole_episodes
+from diacritic.measure.scripted_policy import Script, ScriptedPolicy, Shows, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import BRANCH_LIMIT
@@ -38,7 +38,7 @@ class Behaviour:
     controls: tuple[Control, ...]
 
 
-class Setting(Shows, Protocol):
+class AuditTask(Shows, Protocol):
     """All that the audit needs to know of a task; steps count from 0."""
 
     @property
@@ -82,12 +82,12 @@ class Setting(Shows, Protocol):
         """What may be decoded there; nothing where ~_t has no classes."""
         ...
 
-    def behave(self, stage: Stage) -> Behaviour:
+    def behave(self, scripted: ScriptedPolicy) -> Behaviour:
         """Are the decisions right, on the expert's histories and in closed loop?"""
         ...
 
 
-class SymbolicSetting:
+class SymbolicAuditTask:
     """Every history of a finite model, with its exact weight."""
 
     occupancy = "every history"
@@ -116,12 +116,12 @@ class SymbolicSetting:
         """What is seen and what was done before it, as one number."""
         return observation * (len(self._names[1]) + 1) + previous
 
-    def show(self, event: int) -> tuple[Sight, Sight]:
+    def show(self, event: int) -> tuple[Observation, Observation]:
         seen, before = divmod(event, len(self._names[1]) + 1)
-        observation = Sight(self._eyes[0][seen], seen, self._names[0][seen])
+        observation = Observation(self._eyes[0][seen], seen, self._names[0][seen])
         if before == len(self._names[1]):
-            return observation, Sight(np.zeros(before, np.float32), absent=True)
-        return observation, Sight(self._eyes[1][before], before, self._names[1][before])
+            return observation, Observation(np.zeros(before, np.float32), absent=True)
+        return observation, Observation(self._eyes[1][before], before, self._names[1][before])
 
     def understand(self, raw: Any) -> int:
         """From a name, a number, or one score an action."""
@@ -157,29 +157,31 @@ class SymbolicSetting:
         hidden = {f"seen at step {before + 1}": self.episodes.symbols[before][rows] for before in ways.values()}
         yield from labels_of(window, step, seen, memory, hidden)
 
-    def behave(self, stage: Stage) -> Behaviour:
+    def behave(self, scripted: ScriptedPolicy) -> Behaviour:
         """On the expert's histories, and in closed loop with every branch."""
         scripts = whole_episodes(self.episodes)
-        acts = np.array([[stage.action(script[: t + 1]) for t in range(len(script))] for script in scripts]).T
+        acts = np.array([[scripted.action(script[: t + 1]) for t in range(len(script))] for script in scripts]).T
         right = self._laws[self.episodes.laws, acts]  # [T, N]
         weights = self.episodes.weights
         wrong = {f"step {t + 1}": float(weights[~row].sum()) for t, row in enumerate(right) if not row.all()}
-        watched = float(weights[right.all(0)].sum())
+        teacher_forced = float(weights[right.all(0)].sum())
         shown = ", ".join(f"{name} ({share:.1%})" for name, share in list(wrong.items())[:4])
-        said = f"right throughout with probability {watched:.3f}" + (f"; wrong at {shown}" if wrong else "")
-        controls = [Control("sufficiency", "expert's histories", watched >= SUCCESS, said, wrong)]
-        success = self.closed_loop(stage)
+        said = f"right throughout with probability {teacher_forced:.3f}" + (f"; wrong at {shown}" if wrong else "")
+        controls = [Control("sufficiency", "expert's histories", teacher_forced >= SUCCESS, said, wrong)]
+        success = self.closed_loop(scripted)
         if success is None:
             text = f"more than {BRANCH_LIMIT:,} branches, so it was not enumerated"
             controls.append(Control("sufficiency", "closed loop", None, text))
         else:
             exact = f"success {success:.3f}, exact"
             controls.append(Control("sufficiency", "closed loop", success >= SUCCESS, exact, success))
-        judged, where = (watched, "on the expert's histories") if success is None else (success, "in closed loop")
+        judged, where = (
+            (teacher_forced, "on the expert's histories") if success is None else (success, "in closed loop")
+        )
         because = f"{where} every action is the expert's with probability {judged:.3f}"
         return Behaviour(Finding("yes" if judged >= SUCCESS else "no", because), tuple(controls))
 
-    def closed_loop(self, stage: Stage) -> float | None:
+    def closed_loop(self, scripted: ScriptedPolicy) -> float | None:
         """P(every action lies in the support of the expert's law where it is taken); None: too many branches."""
         world = world_of(self.model)
         starts = world.starts()
@@ -196,7 +198,7 @@ class SymbolicSetting:
             if seen is None:
                 continue
             script = (*script, int(self._events(seen, before)))
-            action = stage.action(script)
+            action = scripted.action(script)
             if action not in correct:
                 continue
             if len(script) == self.model.horizon:

@@ -1,4 +1,4 @@
-"""A recorded task as a place to audit foreign policies: its episodes, and the simulator for the closed loop."""
+"""A recorded task to audit third-party policies on: its episodes, and the simulator for the closed loop."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,10 +15,10 @@ from diacritic.measure.content import hidden_labels
 from diacritic.measure.decoding import Label, labels_of
 from diacritic.measure.flags import CORRECT, class_error
 from diacritic.measure.interventions import TOLD, Episodes
-from diacritic.measure.policy_adapters import Foreign, Sight, leaves
+from diacritic.measure.policy_adapters import Observation, PolicyAdapter, leaves
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE
-from diacritic.measure.scripted_policy import Stage, whole_episodes
+from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.rollout.closed_loop import play
 from diacritic.tasks.protocol import draw_latents, policy_view
@@ -28,7 +28,7 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 
 
-class RecordedSetting:
+class RecordedAuditTask:
     """The last episodes of a recording; `played` more in closed loop."""
 
     least = TOLD
@@ -54,20 +54,20 @@ class RecordedSetting:
         weights = np.full(count, 1 / count)
         self.episodes = Episodes(events, events, self.demos.symbols, self.demos.choices, self._classes.action, weights)
 
-    def show(self, event: int) -> tuple[Sight, Sight]:
+    def show(self, event: int) -> tuple[Observation, Observation]:
         t, n = divmod(event, self.demos.episodes)
         frame = None if self.demos.frames is None else self.demos.frames[t, n]
         before = None if t == 0 else self.demos.actions[t - 1, n]
-        return self.sight(self.demos.observations[t, n], frame), self.executed(before)
+        return self.observation(self.demos.observations[t, n], frame), self.executed(before)
 
-    def sight(self, observation: Floats, frame: NDArray[np.uint8] | None) -> Sight:
+    def observation(self, observation: Floats, frame: NDArray[np.uint8] | None) -> Observation:
         """What a policy is shown; one with a camera does not see where things are."""
-        return Sight(policy_view(self.task, observation, frame), frame=frame)
+        return Observation(policy_view(self.task, observation, frame), frame=frame)
 
-    def executed(self, action: Floats | None) -> Sight:
+    def executed(self, action: Floats | None) -> Observation:
         if action is None:
-            return Sight(np.zeros(self.demos.actions.shape[2], np.float32), absent=True)
-        return Sight(np.asarray(action, np.float32))
+            return Observation(np.zeros(self.demos.actions.shape[2], np.float32), absent=True)
+        return Observation(np.asarray(action, np.float32))
 
     def understand(self, raw: Any) -> Floats:
         """A row of finite numbers."""
@@ -92,24 +92,24 @@ class RecordedSetting:
         if step not in self._classes.loose:
             yield from labels_of(window, step, self.demos.symbols[step], self._classes.memory[step], self._hidden)
 
-    def behave(self, stage: Stage) -> Behaviour:
+    def behave(self, scripted: ScriptedPolicy) -> Behaviour:
         """Classes chosen at the decisions while the expert acts, and success while the policy does."""
         scripts, errors = whole_episodes(self.episodes), {}
         for name, t in self.task.decisions.items():
-            acts = np.stack([stage.action(script[: t + 1]) for script in scripts])
+            acts = np.stack([scripted.action(script[: t + 1]) for script in scripts])
             errors[name] = class_error(acts, self.demos.actions[t], self.demos.latents[name])
         right = all(error < CORRECT for error in errors.values())
         said = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
         controls = [Control("sufficiency", "expert's histories", right, f"share of wrong classes: {said}", errors)]
         if self._played:
-            success = self._closed_loop(stage.policy)
+            success = self._closed_loop(scripted.policy)
             text = f"success {success:.2f} in {self._played} episodes"
             controls.append(Control("sufficiency", "closed loop", None, text, success))
         because = f"wrong classes at the decisions: {said}"
         return Behaviour(Finding("yes" if right else "no", because), tuple(controls))
 
-    def _closed_loop(self, policy: Foreign) -> float:
-        """One episode after the other: a foreign policy plays one at a time."""
+    def _closed_loop(self, policy: PolicyAdapter) -> float:
+        """One episode after the other: a third-party policy plays one at a time."""
         hidden = draw_latents(self.task, self._played, np.random.default_rng(self._seed))
         player, won = _Player(policy, self), []
         for k in track(range(self._played), "playing"):
@@ -119,13 +119,13 @@ class RecordedSetting:
 
 
 class _Player:
-    """A foreign policy in the closed loop: one policy, one episode, no code."""
+    """A third-party policy in the closed loop: one policy, one episode, no code."""
 
     runs = 1
 
-    def __init__(self, policy: Foreign, setting: RecordedSetting) -> None:
-        self.policy, self.setting = policy, setting
-        self.pixels = setting.demos.frames is not None
+    def __init__(self, policy: PolicyAdapter, audit_task: RecordedAuditTask) -> None:
+        self.policy, self.audit_task = policy, audit_task
+        self.pixels = audit_task.demos.frames is not None
 
     def begin(self, episodes: int) -> None:
         self.policy.reset()
@@ -133,6 +133,6 @@ class _Player:
     def step(
         self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
     ) -> tuple[Ints, Floats]:
-        sight = Sight(seen[0, 0], frame=None if frames is None else frames[0, 0])
-        raw = self.policy.act(sight, self.setting.executed(None if previous is None else previous[0, 0]))
-        return np.zeros((1, 1), np.int64), self.setting.understand(raw)[None, None]
+        observation = Observation(seen[0, 0], frame=None if frames is None else frames[0, 0])
+        raw = self.policy.act(observation, self.audit_task.executed(None if previous is None else previous[0, 0]))
+        return np.zeros((1, 1), np.int64), self.audit_task.understand(raw)[None, None]

@@ -18,12 +18,20 @@ from certify.progress import track, working
 from certify.zoo import build
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos
-from diacritic.measure.audit_task import Setting, SymbolicSetting
+from diacritic.measure.audit_task import AuditTask, SymbolicAuditTask
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
 from diacritic.measure.interventions import attribute
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.policy_adapters import Foreign, Stepping, adapt
-from diacritic.measure.scripted_policy import Boundary, Replayed, Scripted, Stage, boundary, decider, whole_episodes
+from diacritic.measure.policy_adapters import PolicyAdapter, Stepping, adapt
+from diacritic.measure.scripted_policy import (
+    Boundary,
+    Replayed,
+    Scripted,
+    ScriptedPolicy,
+    boundary,
+    decider,
+    whole_episodes,
+)
 from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention_controls
 
 FORMAT = "diacritic-audit/1"
@@ -120,62 +128,64 @@ def audit(
 
     `episodes` are played in closed loop on a recorded task (0: none); symbolic tasks are played exactly.
     """
-    foreign, setting = adapt(policy), _setting(task, episodes, seed)
-    scripts = whole_episodes(setting.episodes)
-    edge = boundary(foreign, setting, scripts)
+    adapter, audit_task = adapt(policy), _audit_task(task, episodes, seed)
+    scripts = whole_episodes(audit_task.episodes)
+    edge = boundary(adapter, audit_task, scripts)
     with working("auditing"):
-        stage = Stage(foreign, setting, afresh=edge.leaks)
-        behaviour = setting.behave(stage)
-        decodings, not_done = _decodings(stage, setting, shuffles, seed)
+        scripted = ScriptedPolicy(adapter, audit_task, afresh=edge.leaks)
+        behaviour = audit_task.behave(scripted)
+        decodings, not_done = _decodings(scripted, audit_task, shuffles, seed)
         controls = [*behaviour.controls, *(_decoded(item) for item in decodings)]
-        controls += _readout(stage, setting, behaviour.finding.answer == "yes")
-        controls += _interventions(stage, setting, edge)
-    if not foreign.writable:
-        said = "its state cannot be written" if foreign.readable else "its state cannot be read"
+        controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
+        controls += _interventions(scripted, audit_task, edge)
+    if not adapter.writable:
+        said = "its state cannot be written" if adapter.readable else "its state cannot be read"
         not_done.append(f"{said}: nothing but whole pasts was moved between episodes; expose get_state and set_state")
     return Audit(
         name or type(policy).__name__,
-        foreign.interface,
-        setting.title,
-        setting.occupancy,
+        adapter.interface,
+        audit_task.title,
+        audit_task.occupancy,
         behaviour.finding,
-        _carries(decodings, foreign),
+        _carries(decodings, adapter),
         _surplus(decodings),
-        _sole(controls, foreign),
+        _sole(controls, adapter),
         tuple(controls),
         tuple(decodings),
         tuple(not_done),
     )
 
 
-def _setting(task: Any, episodes: int, seed: int) -> Setting:
+def _audit_task(task: Any, episodes: int, seed: int) -> AuditTask:
     if isinstance(task, Demos):
-        from diacritic.measure.audit_task_recorded import RecordedSetting  # needs the simulator
+        from diacritic.measure.audit_task_recorded import RecordedAuditTask  # needs the simulator
 
-        return RecordedSetting(task, played=episodes, seed=seed)
+        return RecordedAuditTask(task, played=episodes, seed=seed)
     model = build(task) if isinstance(task, str) else getattr(task, "model", task)
     if not isinstance(model, Model):
         wanted = "a certify model, the name of one, a symbolic environment, or a recording (Demos)"
         raise UserError("task", f"a {type(task).__name__} is none that can be audited on; give {wanted}")
-    return SymbolicSetting(model)
+    return SymbolicAuditTask(model)
 
 
-def _decodings(stage: Stage, setting: Setting, shuffles: int, seed: int) -> tuple[list[Decoding], list[str]]:
+def _decodings(
+    scripted: ScriptedPolicy, audit_task: AuditTask, shuffles: int, seed: int
+) -> tuple[list[Decoding], list[str]]:
     """What goes into the middle step of every stretch: the classes, and what is beyond them.
 
     A state is read before the step, for a policy may well forget in acting what it acted on.
     """
-    if not stage.policy.readable:
+    if not scripted.policy.readable:
         return [], ["its state cannot be read: nothing was decoded from it"]
-    scripts, not_done = whole_episodes(setting.episodes), []
+    scripts, not_done = whole_episodes(audit_task.episodes), []
     asked: list[tuple[Label, Any]] = []
-    for window, steps in setting.stretches.items():
+    for window, steps in audit_task.stretches.items():
         t = steps[len(steps) // 2]
         try:
-            states = state_table([stage.state(scripts[n][:t]) for n in setting.rows(t)])
+            states = state_table([scripted.state(scripts[n][:t]) for n in audit_task.rows(t)])
         except UserError as problem:
             return [], [f"nothing was decoded: {problem}"]
-        labels = list(setting.labels(window, t))
+        labels = list(audit_task.labels(window, t))
         if not labels:
             not_done.append(f"{window}: compatibility has no classes there, so there is no Γ to decode")
         for label in labels:
@@ -198,17 +208,17 @@ def _decoded(item: Decoding) -> Control:
     return Control("rate", f"{item.variable} in {item.window}", passed, item.line(), item.to_dict())
 
 
-def _readout(stage: Stage, setting: Setting, sufficient: bool) -> list[Control]:
+def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) -> list[Control]:
     """The plug-in rate of a hard code that the policy shows, and why it is no rate of its memory."""
-    scripts = whole_episodes(setting.episodes)
-    shown = [[stage.code(script[: t + 1]) for script in scripts] for t in range(len(scripts[0]))]
+    scripts = whole_episodes(audit_task.episodes)
+    shown = [[scripted.code(script[: t + 1]) for script in scripts] for t in range(len(scripts[0]))]
     if any(code is None for row in shown for code in row) or len({code for row in shown for code in row}) < 2:
         return []
-    codes, weights = np.array(shown), setting.episodes.weights
-    rates = [conditional_entropy(c, o, weights) for c, o in zip(codes, setting.episodes.symbols, strict=True)]
+    codes, weights = np.array(shown), audit_task.episodes.weights
+    rates = [conditional_entropy(c, o, weights) for c, o in zip(codes, audit_task.episodes.symbols, strict=True)]
     controls = []
-    for window, steps in setting.stretches.items():
-        needs = [bits for t in steps if (bits := setting.required[t]) is not None]
+    for window, steps in audit_task.stretches.items():
+        needs = [bits for t in steps if (bits := audit_task.required[t]) is not None]
         if len(needs) < len(steps):
             continue
         rate, need = float(np.mean([rates[t] for t in steps])), float(np.mean(needs))
@@ -220,26 +230,28 @@ def _readout(stage: Stage, setting: Setting, sufficient: bool) -> list[Control]:
             said += "; refused as a rate all the same, for it is not known to be all that persists"
         data = {"rate": rate, "required": need}
         controls.append(Control("rate", f"readout code, {window}", False if short else None, said, data))
-    if isinstance(stage.policy, Stepping) and hasattr(stage.state(()), "code"):
-        alone = Stage(Stepping(stage.policy.policy, code_alone=True), setting)
-        found = _attributed(alone, setting, Scripted())
+    if isinstance(scripted.policy, Stepping) and hasattr(scripted.state(()), "code"):
+        alone = ScriptedPolicy(Stepping(scripted.policy.policy, code_alone=True), audit_task)
+        found = _attributed(alone, audit_task, Scripted())
         controls += [replace(control, part="rate") for control in found]
     return controls
 
 
-def _attributed(stage: Stage, setting: Setting, form: Scripted | Replayed) -> list[Control]:
-    decide = decider(stage, setting.decide)
-    found = attribute(form, setting.episodes, setting.decisions, decide, most=setting.most_pairs, least=setting.least)
-    return intervention_controls(found, setting.occupancy)
+def _attributed(scripted: ScriptedPolicy, audit_task: AuditTask, form: Scripted | Replayed) -> list[Control]:
+    decide = decider(scripted, audit_task.decide)
+    found = attribute(
+        form, audit_task.episodes, audit_task.decisions, decide, most=audit_task.most_pairs, least=audit_task.least
+    )
+    return intervention_controls(found, audit_task.occupancy)
 
 
-def _interventions(stage: Stage, setting: Setting, edge: Boundary) -> list[Control]:
+def _interventions(scripted: ScriptedPolicy, audit_task: AuditTask, edge: Boundary) -> list[Control]:
     """Swap, shuffle, reset and freeze of the state, or of the whole past where no state can be written."""
     boundary_control = Control("attribution", "episode boundary", not edge.leaks, edge.text)
-    if stage.policy.writable:
-        found = _attributed(stage, setting, Scripted())
+    if scripted.policy.writable:
+        found = _attributed(scripted, audit_task, Scripted())
         return [*(_renamed(control, "code", "state") for control in found), boundary_control]
-    found = [_renamed(control, "code", "past") for control in _attributed(stage, setting, Replayed())]
+    found = [_renamed(control, "code", "past") for control in _attributed(scripted, audit_task, Replayed())]
     # the same past put back is the same episode: a shuffle would prove nothing
     return [*(control for control in found if not control.name.startswith("history shuffle")), boundary_control]
 
@@ -248,10 +260,10 @@ def _renamed(control: Control, old: str, new: str) -> Control:
     return replace(control, name=control.name.replace(old, new), text=control.text.replace(old, new))
 
 
-def _carries(found: Sequence[Decoding], foreign: Foreign) -> Finding:
+def _carries(found: Sequence[Decoding], adapter: PolicyAdapter) -> Finding:
     classes = [item for item in found if item.required and item.found is not None]
     if not classes:
-        reason = "nothing is required, or no class could be decoded" if foreign.readable else "no state can be read"
+        reason = "nothing is required, or no class could be decoded" if adapter.readable else "no state can be read"
         return Finding("not assessed", reason)
     missing = [item for item in classes if not item.found]
     if missing:
@@ -269,10 +281,10 @@ def _surplus(found: Sequence[Decoding]) -> Finding:
     return Finding("no", f"none of {len(nuisances)} nuisances is decoded; what the probes miss is not ruled out")
 
 
-def _sole(controls: Sequence[Control], foreign: Foreign) -> Finding:
+def _sole(controls: Sequence[Control], adapter: PolicyAdapter) -> Finding:
     ours = [control for control in controls if control.part == "attribution"]
     failed = [control for control in ours if control.passed is False]
-    if not foreign.writable:
+    if not adapter.writable:
         return Finding("not assessed", "no state can be written, so none was moved between histories")
     if failed:
         return Finding("no", f"{failed[0].name}: {failed[0].text}")

@@ -1,7 +1,7 @@
 """Any policy behind one interface: forget, act, and where possible read and write what it remembers.
 
 Every policy is played one episode at a time, by `reset` and `act` alone. What a policy is shown comes in all forms that
-policies ask for (`Sight`), and each adapter picks its own.
+policies ask for (`Observation`), and each adapter picks its own.
 """
 
 import inspect
@@ -33,7 +33,7 @@ KNOWN = (
 
 
 @dataclass(frozen=True)
-class Sight:
+class Observation:
     """One observation, or one executed action."""
 
     vector: Floats  # of a symbol its one-hot vector, of no action yet zeros
@@ -43,7 +43,7 @@ class Sight:
     absent: bool = False  # there is no action yet
 
 
-class Foreign(ABC):
+class PolicyAdapter(ABC):
     """A policy in one episode; `readable` and `writable` say what can be done with its state."""
 
     readable: bool = True
@@ -57,7 +57,7 @@ class Foreign(ABC):
         """Forget everything."""
 
     @abstractmethod
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         """The action as the policy gives it."""
 
     @abstractmethod
@@ -74,7 +74,7 @@ class Foreign(ABC):
         return whole(getattr(self.policy, "code", None))
 
 
-class Acting(Foreign):
+class Acting(PolicyAdapter):
     """`reset()` and `act(observation)`, or `act(observation, previous_action)`; its memory may be opaque.
 
     The state is `get_state()` and `set_state(state)`, or the attribute `state`. Symbols are shown by name.
@@ -91,7 +91,7 @@ class Acting(Foreign):
     def reset(self) -> None:
         self.policy.reset()
 
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         previous = None if before.absent else _plain(before)
         return self.policy.act(_plain(seen), previous) if self._informed else self.policy.act(_plain(seen))
 
@@ -105,7 +105,7 @@ class Acting(Foreign):
             self.policy.state = deepcopy(state)
 
 
-class _Explicit(Foreign):
+class _Explicit(PolicyAdapter):
     """A policy that is given its state and gives it back."""
 
     _state: Any = None
@@ -130,7 +130,7 @@ class Forward(_Explicit):
     def reset(self) -> None:
         self._state = self.policy.initial_state(1) if callables(self.policy, "initial_state") else None
 
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
         more = (_row(before),) if self._informed else ()
         found = _without_gradient(self.policy, _row(seen), self._state, *more)
@@ -149,7 +149,7 @@ class Predicting(_Explicit):
     def reset(self) -> None:
         self._state, self._first = None, True
 
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
         shown = np.asarray(seen.number) if self._symbols and seen.number is not None else seen.vector
         found = self.policy.predict(shown, state=self._state, episode_start=np.array([self._first]), deterministic=True)
@@ -164,7 +164,7 @@ class Predicting(_Explicit):
         self._first, self._state = deepcopy(state)
 
 
-class Selecting(Foreign):
+class Selecting(PolicyAdapter):
     """A LeRobot-style policy: a batch of one, by LeRobot's names; its queues are its own and stay unread."""
 
     readable = writable = False
@@ -175,7 +175,7 @@ class Selecting(Foreign):
     def reset(self) -> None:
         self.policy.reset()
 
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         batch = {STATE: _row(seen)}
         if seen.frame is not None:
             batch[IMAGE] = _torch().from_numpy(np.moveaxis(seen.frame, -1, 0)[None] / np.float32(255))
@@ -198,7 +198,7 @@ class Stepping(_Explicit):
     def reset(self) -> None:
         self._state, self._code = self.policy.begin(1), None
 
-    def act(self, seen: Sight, before: Sight) -> Any:
+    def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
         found = _without_gradient(self.policy.step, self._state, _row(seen), _row(before))
         self._state, code, action = _several(found, 3, "step", "(state, code, action)")
@@ -213,9 +213,9 @@ class Stepping(_Explicit):
         return self._code
 
 
-def adapt(policy: Any) -> Foreign:
+def adapt(policy: Any) -> PolicyAdapter:
     """The policy behind its adapter, or one line that lists the known interfaces."""
-    if isinstance(policy, Foreign):
+    if isinstance(policy, PolicyAdapter):
         return policy
     torch = sys.modules.get("torch")  # a module can only be one if torch is there already
     if callables(policy, "begin", "step"):
@@ -286,7 +286,7 @@ def _settable(policy: Any) -> bool:
     return True
 
 
-def _plain(seen: Sight) -> Any:
+def _plain(seen: Observation) -> Any:
     """A name, a vector, or a dictionary where there is a camera."""
     if seen.frame is not None:
         return {STATE: seen.vector, IMAGE: seen.frame}
@@ -303,7 +303,7 @@ def _without_gradient(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _row(seen: Sight) -> Any:
+def _row(seen: Observation) -> Any:
     return _torch().from_numpy(np.asarray(seen.vector, np.float32)[None])
 
 
@@ -313,6 +313,6 @@ def _several(found: Any, count: int, method: str, wanted: str) -> tuple[Any, ...
     return found
 
 
-def _no_camera(seen: Sight) -> None:
+def _no_camera(seen: Observation) -> None:
     if seen.frame is not None:
         raise UserError("policy", f"camera frames are shown through {KNOWN[0]} or {KNOWN[3]} alone; wrap it so")

@@ -1,8 +1,8 @@
-"""Episodes of a foreign policy as scripts: what it is shown, step by step, and where its state is replaced.
+"""Episodes of a third-party policy as scripts: what it is shown, step by step, and where its state is replaced.
 
-A script is performed from `reset()` on the one policy that there is, so nothing is assumed of it but that it repeats
-itself. That is enough for every intervention: the swap of two states is a script with a `Put` in it, another past is
-another beginning. What hides outside the state that can be written goes on undisturbed, and is found out.
+A script is played from `reset()` on the policy itself. The only assumption is that the policy repeats itself. That is
+enough for every intervention: a swap of two states is a script with a `SetState` in it; a different past is a script
+with a different beginning. Memory outside the writable state continues undisturbed, so the comparison detects it.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.measure.interventions import Decide, Episodes
-from diacritic.measure.policy_adapters import Foreign, Sight, leaves
+from diacritic.measure.policy_adapters import Observation, PolicyAdapter, leaves
 
 SAME = 1e-6  # actions and states that differ by no more are equal
 REPEATED = 8  # episodes that are played twice
@@ -27,23 +27,23 @@ Ints = NDArray[np.integer[Any]]
 
 
 class Lost(UserError):
-    """The policy fails, or does what is no action of the task."""
+    """The policy fails, or its output is not an action of the task."""
 
 
 @dataclass(frozen=True)
-class Put:
-    """From here on with the state that another script ends with; the empty script ends with none."""
+class SetState:
+    """Replace the state by the one at the end of another script; the empty script ends with the initial state."""
 
     source: "Script"
 
 
-Script = tuple[int | Put, ...]  # numbers name what is shown
+Script = tuple[int | SetState, ...]  # numbers name what is shown
 
 
 class Shows(Protocol):
     """What a task shows, and how it understands an action."""
 
-    def show(self, event: int) -> tuple[Sight, Sight]:
+    def show(self, event: int) -> tuple[Observation, Observation]:
         """The observation, and the action executed before it."""
         ...
 
@@ -52,10 +52,10 @@ class Shows(Protocol):
         ...
 
 
-class Stage:
+class ScriptedPolicy:
     """Performs every script once, and remembers the action, the state and the code at its end."""
 
-    def __init__(self, policy: Foreign, task: Shows, afresh: bool = False) -> None:
+    def __init__(self, policy: PolicyAdapter, task: Shows, afresh: bool = False) -> None:
         self.policy, self.task = policy, task
         self._pristine = deepcopy(policy) if afresh else None
         self._actions: dict[Script, Any] = {}
@@ -81,7 +81,7 @@ class Stage:
 
     def _perform(self, script: Script) -> None:
         for event in script:
-            if isinstance(event, Put):
+            if isinstance(event, SetState):
                 self.state(event.source)  # before this one begins: one policy plays one episode at a time
         policy = self.policy if self._pristine is None else deepcopy(self._pristine)
         policy.reset()
@@ -89,7 +89,7 @@ class Stage:
         self._keep(policy, done)
         for event in script:
             done = (*done, event)
-            if isinstance(event, Put):
+            if isinstance(event, SetState):
                 policy.write(self._states[event.source])
                 disturbed = True  # states after this are of no further use
                 continue
@@ -100,7 +100,7 @@ class Stage:
             if not disturbed:
                 self._keep(policy, done)
 
-    def _keep(self, policy: Foreign, done: Script) -> None:
+    def _keep(self, policy: PolicyAdapter, done: Script) -> None:
         if policy.readable and done not in self._states:
             self._states[done] = state = policy.read()
             check_finite(state, len(done))
@@ -114,7 +114,7 @@ class Boundary:
     text: str
 
 
-def boundary(policy: Foreign, task: Shows, episodes: Sequence[Script]) -> Boundary:
+def boundary(policy: PolicyAdapter, task: Shows, episodes: Sequence[Script]) -> Boundary:
     """Some episodes forwards and then backwards: each must go as before, whatever was played ahead of it.
 
     A policy that copies of it do not agree with plays dice, and is refused; so is one that cannot be copied.
@@ -167,7 +167,7 @@ class Scripted:
     def step(self, state: Rows, observation: Ints, previous_action: Any) -> tuple[Rows, Ints, NDArray[Any]]:
         done = _scripts(
             [
-                (*past, event) if code == past else (*past, Put(code), event)
+                (*past, event) if code == past else (*past, SetState(code), event)
                 for code, past, event in zip(state.code, state.past, observation.tolist(), strict=True)
             ]
         )
@@ -185,14 +185,14 @@ class Replayed:
         return done, observation, done
 
 
-def decider(stage: Stage, decide: Callable[[Sequence[Any], int], Ints]) -> Decide:
+def decider(scripted: ScriptedPolicy, decide: Callable[[Sequence[Any], int], Ints]) -> Decide:
     """Perform the scripts, and decide by the actions at their ends; a policy that is lost decides nothing."""
 
     def choose(scripts: Any, step: int) -> Ints:
         found, actions = np.full(len(scripts), NOTHING), {}
         for row, script in enumerate(scripts):
             with suppress(Lost):  # the undisturbed episodes have been played before
-                actions[row] = stage.action(script)
+                actions[row] = scripted.action(script)
         if actions:
             found[list(actions)] = decide(list(actions.values()), step)
         return found
@@ -212,7 +212,7 @@ def _scripts(items: list[Any]) -> NDArray[Any]:
     return found
 
 
-def _act(policy: Foreign, task: Shows, event: int, step: int) -> Any:
+def _act(policy: PolicyAdapter, task: Shows, event: int, step: int) -> Any:
     try:
         raw = policy.act(*task.show(event))
     except UserError:
@@ -226,11 +226,11 @@ def _act(policy: Foreign, task: Shows, event: int, step: int) -> Any:
         raise Lost(error.place, error.reason) from None
 
 
-def _play(policy: Foreign, task: Shows, script: Script) -> list[tuple[Any, Any]]:
+def _play(policy: PolicyAdapter, task: Shows, script: Script) -> list[tuple[Any, Any]]:
     policy.reset()
     found = []
     for step, event in enumerate(script):
-        if not isinstance(event, Put):
+        if not isinstance(event, SetState):
             found.append((_act(policy, task, event, step + 1), policy.read() if policy.readable else None))
     return found
 
@@ -251,7 +251,7 @@ def _same_state(one: Any, two: Any) -> bool:
     return sizes and all(np.allclose(a, b, rtol=0, atol=SAME) for a, b in zip(mine, theirs, strict=True))
 
 
-def _copied(policy: Foreign) -> Foreign | None:
+def _copied(policy: PolicyAdapter) -> PolicyAdapter | None:
     try:
         return deepcopy(policy)
     except Exception:  # copying fails in as many ways as there are policies

@@ -1,21 +1,21 @@
-"""A symbolic task as a place to audit: the exact closed loop, the right actions, and what is asked of the state."""
+"""A symbolic task to audit policies on: the exact closed loop, the right actions, and what is asked of the state."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from foreign_twin import Open, Tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rollout_twin import random_machine
+from third_party_policies import Open, Tables
 
 from certify import Model, certify
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure import audit_task
-from diacritic.measure.audit_task import SymbolicSetting
+from diacritic.measure.audit_task import SymbolicAuditTask
 from diacritic.measure.policy_adapters import adapt
-from diacritic.measure.scripted_policy import Stage
+from diacritic.measure.scripted_policy import ScriptedPolicy
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
 from diacritic.tasks.world import RecordedWorld
@@ -26,8 +26,8 @@ from diacritic.tasks.world import RecordedWorld
 def test_the_closed_loop_is_that_of_the_machine(name: str, seed: int, codes: int) -> None:
     model = build(name)
     machine = random_machine(model, codes, seed).greedy()
-    place = SymbolicSetting(model)
-    found = place.closed_loop(Stage(adapt(Tables(machine, model)), place))
+    task = SymbolicAuditTask(model)
+    found = task.closed_loop(ScriptedPolicy(adapt(Tables(machine, model)), task))
     assert found == pytest.approx(closed_loop(machine, model).success)
 
 
@@ -35,8 +35,8 @@ def test_the_closed_loop_is_that_of_the_machine(name: str, seed: int, codes: int
 def test_a_certified_machine_succeeds(name: str) -> None:
     model = build(name)
     machine = from_certified(certify(model).machine, model).greedy()
-    place = SymbolicSetting(model)
-    found = place.behave(Stage(adapt(Tables(machine, model)), place))
+    task = SymbolicAuditTask(model)
+    found = task.behave(ScriptedPolicy(adapt(Tables(machine, model)), task))
     assert found.finding.answer == "yes"
     assert [control.passed for control in found.controls] == [True, True]
 
@@ -44,9 +44,9 @@ def test_a_certified_machine_succeeds(name: str) -> None:
 def test_without_dynamics_the_recorded_world_answers() -> None:
     plain = Model.from_json(build("gap").to_json())  # the episodes alone
     assert plain.dynamics is None
-    place = SymbolicSetting(plain)
+    task = SymbolicAuditTask(plain)
     assert RecordedWorld(plain).starts()
-    assert place.closed_loop(Stage(adapt(Open()), place)) == pytest.approx(1)
+    assert task.closed_loop(ScriptedPolicy(adapt(Open()), task)) == pytest.approx(1)
 
 
 def test_a_wrong_decision_is_counted_where_it_is_made() -> None:
@@ -54,8 +54,8 @@ def test_a_wrong_decision_is_counted_where_it_is_made() -> None:
         def act(self, observation: str) -> str:
             return "take 0" if observation == "decide1" else super().act(observation)
 
-    place = SymbolicSetting(build("gap"))
-    found = place.behave(Stage(adapt(Stubborn()), place))
+    task = SymbolicAuditTask(build("gap"))
+    found = task.behave(ScriptedPolicy(adapt(Stubborn()), task))
     assert found.finding.answer == "no"
     assert found.controls[0].data == {"step 7": 0.5}
     assert found.controls[0].text == "right throughout with probability 0.500; wrong at step 7 (50.0%)"
@@ -63,10 +63,10 @@ def test_a_wrong_decision_is_counted_where_it_is_made() -> None:
 
 
 def test_what_is_asked_follows_the_staircase() -> None:
-    place = SymbolicSetting(build("gap", R1=4, R2=4))
+    task = SymbolicAuditTask(build("gap", R1=4, R2=4))
     asked = {
-        window: [(item.variable, item.required) for item in place.labels(window, steps[len(steps) // 2])]
-        for window, steps in place.stretches.items()
+        window: [(item.variable, item.required) for item in task.labels(window, steps[len(steps) // 2])]
+        for window, steps in task.stretches.items()
     }
     first, second, start = ("seen at step 2", True), ("seen at step 3", True), ("seen at step 1", False)
     assert asked == {
@@ -74,15 +74,15 @@ def test_what_is_asked_follows_the_staircase() -> None:
         "steps 4–7": [first, second, start],
         "steps 8–11": [second, start, ("seen at step 2", False)],
     }
-    loose = SymbolicSetting(build("three-histories"))
+    loose = SymbolicAuditTask(build("three-histories"))
     assert [len(list(loose.labels(w, s[0]))) for w, s in loose.stretches.items()] == [0, 1]  # Γ_2 does not exist
 
 
 def test_actions_come_as_names_numbers_or_scores() -> None:
-    place = SymbolicSetting(build("gap"))
-    names = [place.model.graph.actions[k] for k in range(5)]
-    assert place.understand(names[3]) == place.understand(3) == place.understand(np.array([3])) == 3
-    assert place.understand(np.eye(5)[[3]]) == 3
+    task = SymbolicAuditTask(build("gap"))
+    names = [task.model.graph.actions[k] for k in range(5)]
+    assert task.understand(names[3]) == task.understand(3) == task.understand(np.array([3])) == 3
+    assert task.understand(np.eye(5)[[3]]) == 3
 
 
 @pytest.mark.parametrize(
@@ -97,18 +97,18 @@ def test_actions_come_as_names_numbers_or_scores() -> None:
 )
 def test_other_actions_are_refused(raw: Any, said: str) -> None:
     with pytest.raises(UserError, match=f"policy: {said}"):
-        SymbolicSetting(build("gap")).understand(raw)
+        SymbolicAuditTask(build("gap")).understand(raw)
 
 
 def test_too_large_a_task_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_task, "MOST_EPISODES", 7)
     with pytest.raises(UserError, match=r"gap: has 8 episodes, and .* 7 at most; give a smaller instance"):
-        SymbolicSetting(build("gap"))
+        SymbolicAuditTask(build("gap"))
 
 
 def test_too_many_branches_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_task, "BRANCH_LIMIT", 3)
-    gap = SymbolicSetting(build("gap"))
-    found = gap.behave(Stage(adapt(Open()), gap))
+    gap = SymbolicAuditTask(build("gap"))
+    found = gap.behave(ScriptedPolicy(adapt(Open()), gap))
     assert found.controls[1].passed is None
     assert found.finding.because == "on the expert's histories every action is the expert's with probability 1.000"

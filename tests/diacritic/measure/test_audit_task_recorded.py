@@ -11,9 +11,9 @@ from certify.errors import UserError
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.measure import audit
-from diacritic.measure.audit_task_recorded import RecordedSetting
+from diacritic.measure.audit_task_recorded import RecordedAuditTask
 from diacritic.measure.policy_adapters import IMAGE, STATE, adapt
-from diacritic.measure.scripted_policy import Stage, whole_episodes
+from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_a_copy_of_the_expert_is_found_right_and_whole(demos: Demos) -> None:
 
 
 def test_a_lost_class_is_counted(demos: Demos) -> None:
-    setting = RecordedSetting(demos, played=0)
-    found = setting.behave(Stage(adapt(Copyist(demos, blind=True)), setting))
+    audit_task = RecordedAuditTask(demos, played=0)
+    found = audit_task.behave(ScriptedPolicy(adapt(Copyist(demos, blind=True)), audit_task))
     wrong = found.controls[0].data
     assert found.finding.answer == "no"
     assert wrong["side"] == 0
@@ -73,20 +73,20 @@ def test_a_lost_class_is_counted(demos: Demos) -> None:
 
 
 def test_the_last_episodes_are_watched(demos: Demos) -> None:
-    setting = RecordedSetting(demos, most=8, played=0)
-    assert setting.occupancy == "8 recorded episodes"
-    script = whole_episodes(setting.episodes)[3]
-    seen, before = setting.show(script[0])
+    audit_task = RecordedAuditTask(demos, most=8, played=0)
+    assert audit_task.occupancy == "8 recorded episodes"
+    script = whole_episodes(audit_task.episodes)[3]
+    seen, before = audit_task.show(script[0])
     np.testing.assert_array_equal(seen.vector, demos.observations[0, 27])
     assert before.absent
-    seen, before = setting.show(script[5])
+    seen, before = audit_task.show(script[5])
     np.testing.assert_array_equal(before.vector, demos.actions[4, 27])
 
 
 def test_with_frames_a_policy_sees_no_pose(demos: Demos) -> None:
     frames = np.zeros((demos.steps, demos.episodes, 64, 64, 3), np.uint8)
     frames[2, 5] = 9
-    setting = RecordedSetting(replace(demos, frames=frames), played=0)
+    audit_task = RecordedAuditTask(replace(demos, frames=frames), played=0)
     heard: list[Any] = []
 
     class Watcher:
@@ -96,7 +96,7 @@ def test_with_frames_a_policy_sees_no_pose(demos: Demos) -> None:
             heard.append(observation)
             return np.zeros(4)
 
-    Stage(adapt(Watcher()), setting).action(whole_episodes(setting.episodes)[5][:3])
+    ScriptedPolicy(adapt(Watcher()), audit_task).action(whole_episodes(audit_task.episodes)[5][:3])
     assert heard[2][IMAGE].max() == 9
     assert heard[2][STATE].shape == (16,)
 
@@ -113,4 +113,4 @@ def test_other_actions_are_refused(demos: Demos, action: Any) -> None:
 
 def test_a_recording_of_another_version_is_refused(demos: Demos) -> None:
     with pytest.raises(UserError, match=r"recording: is of version 0 of two-cues, .*record it again"):
-        RecordedSetting(replace(demos, task_version=0))
+        RecordedAuditTask(replace(demos, task_version=0))

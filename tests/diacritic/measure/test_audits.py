@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from foreign_twin import Bypassing, Careful, Cell, Clinging, Closed, Open, Queued, Sly
+from third_party_policies import Bypassing, Careful, Cell, Clinging, Closed, Open, Queued, Sly
 
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.measure import Audit, audit
-from diacritic.measure.audit_task import SymbolicSetting
+from diacritic.measure.audit_task import SymbolicAuditTask
 from diacritic.measure.verdict import Control
 from diacritic.tasks.symbolic import SymbolicEnv
 
@@ -21,7 +21,7 @@ MODEL = build("gap", gap1=1, gap2=1, R1=4, R2=4)  # 32 histories
 
 @pytest.fixture(autouse=True)
 def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SymbolicSetting, "most_pairs", 24)
+    monkeypatch.setattr(SymbolicAuditTask, "most_pairs", 24)
 
 
 def audited(policy: Any, task: Any = MODEL) -> Audit:

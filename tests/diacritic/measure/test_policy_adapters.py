@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from foreign_twin import Bypassing, Cell, Closed, Held, Open, Queued
 from sb3_contrib import RecurrentPPO
+from third_party_policies import Bypassing, Cell, Closed, Held, Open, Queued
 
 from certify.errors import UserError
 from certify.sources.policy import MachinePolicy
@@ -16,9 +16,9 @@ from diacritic.measure.policy_adapters import (
     IMAGE,
     Acting,
     Forward,
+    Observation,
     Predicting,
     Selecting,
-    Sight,
     Stepping,
     adapt,
     leaves,
@@ -26,11 +26,11 @@ from diacritic.measure.policy_adapters import (
 )
 from diacritic.tasks.symbolic import SymbolicEnv
 
-NONE = Sight(np.zeros(2, np.float32), absent=True)
+NONE = Observation(np.zeros(2, np.float32), absent=True)
 
 
-def symbol(number: int, name: str, size: int = 4) -> Sight:
-    return Sight(np.eye(size, dtype=np.float32)[number], number, name)
+def symbol(number: int, name: str, size: int = 4) -> Observation:
+    return Observation(np.eye(size, dtype=np.float32)[number], number, name)
 
 
 def test_each_interface_is_recognised() -> None:
@@ -79,8 +79,8 @@ def test_names_and_previous_actions_reach_an_object() -> None:
     policy.reset()
     policy.act(symbol(1, "hall"), NONE)
     before = policy.read()
-    policy.act(Sight(np.ones(3)), symbol(0, "wait"))
-    policy.act(Sight(np.ones(3), frame=(image := np.zeros((64, 64, 3), np.uint8))), NONE)
+    policy.act(Observation(np.ones(3)), symbol(0, "wait"))
+    policy.act(Observation(np.ones(3), frame=(image := np.zeros((64, 64, 3), np.uint8))), NONE)
     assert echo.heard[0] == ("hall", None)
     assert echo.heard[1][1] == "wait"
     np.testing.assert_array_equal(echo.heard[1][0], np.ones(3))
@@ -129,7 +129,7 @@ def test_a_lerobot_policy_gets_a_batch_by_its_names() -> None:
     policy.reset()
     first = policy.act(symbol(1, "b"), NONE)
     frame = np.full((64, 64, 3), 255, np.uint8)
-    second = policy.act(Sight(np.zeros(4, np.float32), frame=frame), NONE)
+    second = policy.act(Observation(np.zeros(4, np.float32), frame=frame), NONE)
     assert first.tolist() == second.tolist() == [[0, 1]]  # a chunk of two
     assert list(queued.batches[0]) == ["observation.state"]
     image = queued.batches[1][IMAGE]
@@ -137,7 +137,7 @@ def test_a_lerobot_policy_gets_a_batch_by_its_names() -> None:
 
 
 def test_frames_are_refused_by_what_has_no_place_for_them() -> None:
-    seen = Sight(np.zeros(16, np.float32), frame=np.zeros((64, 64, 3), np.uint8))
+    seen = Observation(np.zeros(16, np.float32), frame=np.zeros((64, 64, 3), np.uint8))
     for policy in (Cell(2), Bypassing(build("gap"))):
         with pytest.raises(UserError, match="policy: camera frames are shown through"):
             adapt(policy).act(seen, NONE)
@@ -173,7 +173,10 @@ def test_a_carrier_steps_and_its_code_can_be_moved_alone() -> None:
     other = Held(torch.tensor([5]), torch.ones(1, 3))
     for policy in (whole_state, code_alone):
         policy.reset()
-        policy.act(Sight(np.eye(len(model.graph.observations), dtype=np.float32)[0]), Sight(np.zeros(5, np.float32)))
+        policy.act(
+            Observation(np.eye(len(model.graph.observations), dtype=np.float32)[0]),
+            Observation(np.zeros(5, np.float32)),
+        )
         policy.write(other)
     assert (whole_state.read().code.item(), whole_state.read().hidden.sum()) == (5, 3)
     assert (code_alone.read().code.item(), code_alone.read().hidden[0, 1]) == (5, 0)
