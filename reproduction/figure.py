@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import diacritic
 from certify.progress import working
+from diacritic._version import __version__
 from diacritic.files.atomic import write_text
 from diacritic.studies.results import Results
 from reproduction.derive import Derived
@@ -57,7 +57,7 @@ def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None
         if found is not None:
             took = round(time.perf_counter() - begun, 3)
             known = {"figure": figure.name, "value": _encoded(found), "seconds": took, "device": _processor()}
-            lines.append(json.dumps(known | {"diacritic": diacritic.__version__}, ensure_ascii=False) + "\n")
+            lines.append(json.dumps(known | {"diacritic": __version__}, ensure_ascii=False) + "\n")
     if not lines:
         return None
     path = results / "figures" / f"{study}.jsonl"

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import diacritic
 from certify.errors import UserError
 from certify.progress import working
+from diacritic._version import __version__
 from diacritic.files.archive import unbundled
 from diacritic.files.atomic import write_text
 from diacritic.rollout.closed_loop import EPISODES
@@ -92,7 +92,7 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
             "python -m reproduction ship RESULTS",
         ],
         "trained": {key: notes[key] for key in ("code_version", "device", "torch", "seconds", "supervising")},
-        "versions": {"diacritic": diacritic.__version__},
+        "versions": {"diacritic": __version__},
         "runs": [
             {"run": name, "seed": order.runs[k].seed, **{key: rows[k][key] for key in TOLD}}
             for k, name in names.items()

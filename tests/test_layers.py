@@ -70,3 +70,8 @@ def test_checkers_import_nothing_of_ours(checker: str):
 
 def test_every_module_has_a_room():
     assert [name for name in dict(modules()) if (own := room(name)) is not None and own not in ORDER] == []
+
+
+def test_no_module_imports_the_whole_package_for_its_version():
+    whole = [name for name, path in modules() if "\nimport diacritic\n" in path.read_text(encoding="utf-8")]
+    assert whole == []

@@ -17,6 +17,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from diacritic._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from diacritic.demos.drawn import record
     from diacritic.files.demos import load
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from diacritic.studies.train import train
     from diacritic.tasks.protocol import Task
     from diacritic.tasks.registry import find as task
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Policy": "measure.interventions:Policy",

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import diacritic
 from certify.errors import UserError
 from certify.progress import track
+from diacritic._version import __version__
 from diacritic.demos.binner import Binner
 from diacritic.demos.strata import stratified
 from diacritic.files.convention import Convention
@@ -99,7 +99,7 @@ def joined(parts: list[Demonstration]) -> Demonstration:
 
 def _versions(packages: Sequence[str]) -> dict[str, str]:
     """What decides the numbers of a recording, by version."""
-    own = {"diacritic": diacritic.__version__, "python": platform.python_version()}
+    own = {"diacritic": __version__, "python": platform.python_version()}
     return own | {name: version(name) for name in packages}
 
 

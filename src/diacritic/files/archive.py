@@ -15,11 +15,12 @@ UNPACKED, FILES = 2**33, 100_000  # bytes and files of all archives of a folder
 
 
 class Bundles:
-    """Archives in a folder that grow as results come; an archive is always whole."""
+    """Archives in a folder that grow as results come, numbered on after those there; an archive is always whole."""
 
     def __init__(self, folder: Path, largest: int = LARGEST) -> None:
         self.folder, self.largest = make_folder(folder), largest
-        self.number, self.files = 1, list[Path]()
+        numbers = (_number(path) for path in self.folder.glob("results-*.zip"))
+        self.number, self.files = max(numbers, default=0) + 1, list[Path]()
 
     def add(self, paths: Iterable[Path]) -> None:
         """Files that belong together go into one archive, a new one where the present one would grow too large."""
@@ -35,7 +36,7 @@ class Bundles:
 @contextmanager
 def unbundled(folder: Path) -> Iterator[Path]:
     """The folder itself, or for a while one with what its archives hold."""
-    archives = sorted(folder.glob("results-*.zip"))
+    archives = sorted(folder.glob("results-*.zip"), key=lambda path: (_number(path), path.name))
     if not archives:
         yield folder
         return
@@ -55,3 +56,9 @@ def unbundled(folder: Path) -> Iterator[Path]:
                 reason = f"is not a whole archive ({str(problem)[:100]}); fetch it again"
                 raise UserError(str(path), reason) from None
         yield Path(name)
+
+
+def _number(path: Path) -> int:
+    """The number of an archive; 0 for one named otherwise."""
+    digits = path.stem.removeprefix("results-")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else 0

@@ -6,7 +6,7 @@ another number are no longer taken for finished ones; moving a comment changes n
 
 from collections.abc import Iterable
 
-import diacritic
+from diacritic._version import __version__
 
 VERSIONS = {"memory": 2, "training": 2, "rollout": 1, "measure": 1}
 TRAINED = ("memory", "training")
@@ -22,4 +22,4 @@ def versions(**packages: str) -> dict[str, str]:
     """Versions of this package, of its rooms, and of others given with their versions, for rows and manifests."""
     rooms = {room: str(number) for room, number in VERSIONS.items()}
     short = {name: number.split("+")[0] for name, number in packages.items()}
-    return {"diacritic": diacritic.__version__, **rooms, **short}
+    return {"diacritic": __version__, **rooms, **short}

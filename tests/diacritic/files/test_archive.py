@@ -25,6 +25,21 @@ def test_files_that_belong_together_stay_together_and_bundles_stay_small(tmp_pat
         assert (folder / "3.npz").read_bytes() == bytes([3]) * 400
 
 
+def test_a_second_run_numbers_on_and_its_results_replace_older_ones(tmp_path: Path):
+    (tmp_path / "b").mkdir()
+    for number in (2, 9):
+        with zipfile.ZipFile(tmp_path / "b" / f"results-{number}.zip", "w") as archive:
+            archive.writestr("a.npz", str(number))
+            archive.writestr(f"{number}.npz", "")
+    (tmp_path / "a.npz").write_text("new")
+    bundles = Bundles(tmp_path / "b")
+    bundles.add([tmp_path / "a.npz"])
+    assert {path.name for path in (tmp_path / "b").iterdir()} == {f"results-{k}.zip" for k in (2, 9, 10)}
+    with unbundled(tmp_path / "b") as folder:
+        assert sorted(path.name for path in folder.iterdir()) == ["2.npz", "9.npz", "a.npz"]
+        assert (folder / "a.npz").read_text() == "new"
+
+
 def test_a_plain_folder_is_itself(tmp_path: Path):
     with unbundled(tmp_path) as folder:
         assert folder == tmp_path

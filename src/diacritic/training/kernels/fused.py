@@ -187,8 +187,10 @@ def _with_one(parameters: Parameters, name: str, inputs: Tensor, low: torch.dtyp
 
 def fits(parameters: Parameters, shown: Inputs) -> bool:
     """Whether the kernels take this carrier: vectors of moderate size, shared by all runs, into a usual width."""
-    weight = parameters["observe.second.weight"]
+    weight, codebook = parameters.get("observe.second.weight"), parameters.get("codebook")
+    if weight is None or codebook is None:
+        return False
     plain = shown.frame is None and "symbol.weight" not in parameters
     narrow = all(inputs.dim() == 2 and inputs.shape[1] < 128 for inputs in (shown.observation, shown.previous))
-    sizes = weight.shape[-1] in (32, 64, 128) and parameters["codebook"].shape[-1] in (16, 32, 64)
+    sizes = weight.shape[-1] in (32, 64, 128) and codebook.shape[-1] in (16, 32, 64)
     return plain and narrow and sizes and weight.dtype == torch.float32

@@ -172,6 +172,8 @@ def test_what_does_not_fit_is_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> 
     assert fits(parameters, shown)
     assert not fits(parameters, replace(shown, observation=shown.observation.unsqueeze(0)))
     assert not fits({name: value.double() for name, value in parameters.items()}, shown)
+    for missing in ("observe.second.weight", "codebook"):
+        assert not fits({name: value for name, value in parameters.items() if name != missing}, shown)
     assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, width=24)), [1], torch.float32), shown)
     assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, side="symbol")), [1], torch.float32), shown)
     monkeypatch.setattr(parallel, "on_gpu", lambda shown: True)
