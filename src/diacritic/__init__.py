@@ -21,7 +21,7 @@ from diacritic._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from diacritic.demos.drawn import record
-    from diacritic.files.demos import load
+    from diacritic.demos.readers import load
     from diacritic.measure.audits import audit
     from diacritic.measure.export import export
     from diacritic.measure.interventions import Policy
@@ -39,7 +39,7 @@ _HOMES = {
     "Task": "tasks.protocol:Task",
     "audit": "measure.audits:audit",
     "export": "measure.export:export",
-    "load": "files.demos:load",
+    "load": "demos.readers:load",
     "load_run": "memory.saved:load_run",
     "record": "demos.drawn:record",
     "requirement": "need.requirement:requirement",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from certify.errors import UserError
-from diacritic.files.demos import is_recording, load
+from diacritic.demos.readers import is_recording, load
 from diacritic.tasks.named import named_model
 
 

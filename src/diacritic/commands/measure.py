@@ -41,7 +41,7 @@ class Measure:
             raise UserError("--episodes", f"{self.episodes} are too few to judge by; give 0 or at least 16")
         if self.interventions != 0 and self.interventions < 8:
             raise UserError("--interventions", f"{self.interventions} are too few to judge by; give 0 or at least 8")
-        from diacritic.files.demos import load
+        from diacritic.demos.readers import load
         from diacritic.measure.recorded_run import Effort
         from diacritic.measure.report import show, summary
         from diacritic.measure.runs import measure

@@ -25,7 +25,7 @@ class Probe:
     def run(self) -> int:
         if not self.demos:
             raise UserError("probe", "give at least one recording")
-        from diacritic.files.demos import load
+        from diacritic.demos.readers import load
         from diacritic.measure.probe import probe
 
         passed = True

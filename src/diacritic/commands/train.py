@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from certify.errors import UserError
-from diacritic.files.demos import Demos, is_recording
+from diacritic.demos.readers import is_recording
+from diacritic.files.demos import Demos
 from diacritic.tasks.named import is_model_file, named_model
 
 if TYPE_CHECKING:

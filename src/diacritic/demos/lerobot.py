@@ -12,6 +12,8 @@ import numpy as np
 
 from certify.errors import UserError
 from certify.optional import import_optional
+from diacritic.demos.lerobot_reader import OWN
+from diacritic.demos.minari import metadata
 from diacritic.files.demos import Demos
 
 VERSION = "v3.0"
@@ -26,12 +28,15 @@ _BOOKKEEPING = {"timestamp": "float32"} | dict.fromkeys(
 def export_lerobot(demos: Demos, folder: str | os.PathLike[str], fps: int = 10) -> Path:
     """Write the recording as a LeRobot v3.0 dataset; `fps` counts macro steps.
 
-    Beside state and action every frame has its phase, symbol and symbolic action, and the episodes table has latents
-    and success. Images are embedded as PNG. The folder appears whole or not at all.
+    Beside state and action every frame has its phase, symbol and symbolic action, where they were recorded, and the
+    episodes table has latents and success. Images are embedded as PNG, and `meta/diacritic.json` keeps the names, so
+    that `import_lerobot` reads the same recording. The folder appears whole or not at all.
     """
     target = Path(folder)
     if target.exists():
         raise UserError(str(target), "exists already; choose a new folder")
+    if demos.mask is not None and not demos.mask.all():
+        raise UserError("mask", "episodes of unequal length are not exported; cut them to one length")
     if fps < 1:
         raise UserError("fps", f"expected a whole number of steps a second, not {fps}")
     building = target.with_name(target.name + ".partial")
@@ -60,6 +65,7 @@ def export_lerobot(demos: Demos, folder: str | os.PathLike[str], fps: int = 10) 
         "features": features,
     }
     (building / "meta" / "stats.json").write_text(json.dumps(stats, indent=4), encoding="utf-8")
+    (building / OWN).write_text(json.dumps(metadata(demos), indent=4), encoding="utf-8")
     (building / "meta" / "info.json").write_text(json.dumps(info, indent=4), encoding="utf-8")
     os.replace(building, target)
     return target
@@ -72,15 +78,19 @@ def _columns(demos: Demos, fps: int) -> dict[str, np.ndarray]:
     return {
         "observation.state": _flat(demos.observations),
         "action": _flat(demos.actions),
-        "phase": _flat(demos.phase).astype(np.int64),
-        "symbol": _flat(demos.symbols).astype(np.int64),
-        "choice": _flat(demos.choices).astype(np.int64),
+        **{name: _flat(values).astype(np.int64) for name, values in _labels(demos).items()},
         "timestamp": (frame / fps).astype(np.float32),
         "frame_index": frame,
         "episode_index": np.repeat(np.arange(episodes), steps),
         "index": np.arange(steps * episodes),
         "task_index": np.zeros(steps * episodes, np.int64),
     }
+
+
+def _labels(demos: Demos) -> dict[str, np.ndarray]:
+    """Whole numbers of every frame, as far as they were recorded."""
+    labels = {"phase": demos.phase, "symbol": demos.symbols, "choice": demos.choices}
+    return {name: values for name, values in labels.items() if values.size}
 
 
 def _features(demos: Demos) -> dict[str, Any]:
@@ -97,7 +107,7 @@ def _features(demos: Demos) -> dict[str, Any]:
     if demos.frames is not None:
         names = ["height", "width", "channels"]
         features[IMAGE] = {"dtype": "image", "shape": list(demos.frames.shape[2:]), "names": names}
-    features |= {name: scalar("int64") for name in ("phase", "symbol", "choice")}
+    features |= {name: scalar("int64") for name in _labels(demos)}
     return features | {name: scalar(dtype) for name, dtype in _BOOKKEEPING.items()}
 
 

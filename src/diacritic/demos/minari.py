@@ -41,7 +41,7 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
             )
     except ValueError as error:  # an id without version, or one that is taken
         raise UserError(dataset_id, " ".join(str(error).split())) from None
-    dataset.storage.update_metadata({_KEY: json.dumps(_meta(demos))})
+    dataset.storage.update_metadata({_KEY: json.dumps(metadata(demos))})
     return dataset
 
 
@@ -91,7 +91,8 @@ def _repeat_last(values: np.ndarray) -> np.ndarray:
     return np.concatenate([values, values[-1:]])
 
 
-def _meta(demos: Demos) -> dict[str, Any]:
+def metadata(demos: Demos) -> dict[str, Any]:
+    """What a recording says of itself beside its arrays, for a format that has no room for it."""
     return {
         "format": FORMAT,
         "task": demos.task,

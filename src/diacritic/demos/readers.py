@@ -1,15 +1,17 @@
-"""Recordings of others: from Python arrays, from a bare npz with such arrays, from Minari, or as we save them."""
+"""Recordings of others: Python arrays, a bare npz with such arrays, Minari, LeRobot, or as we save them."""
 
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
+from diacritic.demos.lerobot_reader import import_lerobot, is_lerobot
 from diacritic.demos.minari import import_minari
 from diacritic.files import demos as files
 from diacritic.files.arrays import read_npz
@@ -69,15 +71,45 @@ def from_arrays(
 
 
 def load(source: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
-    """A recording by its path (npz and json as `save` writes them, or a bare npz of arrays) or by a Minari id."""
+    """A recording by its path or its Minari id; `task` and `task_version` refuse another one in one line.
+
+    A path is that of npz and json as `save` writes them, of a bare npz of arrays, or of a LeRobot v3.0 folder.
+    """
+    manifest, arrays = _paths(source)
+    if manifest.exists():
+        return files.load(source, task, task_version)
+    if arrays.exists():
+        demos = _bare(arrays)
+    elif is_lerobot(source):
+        demos = import_lerobot(source)
+    elif _MINARI.match(str(source)):
+        demos = import_minari(str(source).removeprefix("minari:"))
+    else:
+        return files.load(source, task, task_version)  # which says what is missing
+    for wanted, here in ((task, demos.task), (task_version, demos.task_version)):
+        if wanted not in (None, here):
+            raise UserError(str(source), f"holds {here!r}, but {wanted!r} is asked for; give that recording")
+    return demos
+
+
+def is_recording(name: str) -> bool:
+    """Whether `load` reads a name as a recording; a Minari id needs the prefix `minari:` here."""
+    if files.is_recording(name) or name.startswith("minari:") or is_lerobot(name):
+        return True
+    manifest, arrays = _paths(name)
+    if manifest.exists() or not arrays.is_file():
+        return False
+    try:
+        with ZipFile(arrays) as archive:
+            return {"observations.npy", "actions.npy"} <= set(archive.namelist())
+    except (OSError, BadZipFile):
+        return False
+
+
+def _paths(source: str | os.PathLike[str]) -> tuple[Path, Path]:
     path = Path(source)
-    stem = path.with_name(path.name.removesuffix(".json").removesuffix(".npz"))
-    manifest, arrays = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".npz")
-    if arrays.exists() and not manifest.exists():
-        return _bare(arrays)
-    if not manifest.exists() and _MINARI.match(str(source)):
-        return import_minari(str(source).removeprefix("minari:"))
-    return files.load(source, task, task_version)
+    stem = path.name.removesuffix(".json").removesuffix(".npz")
+    return path.with_name(stem + ".json"), path.with_name(stem + ".npz")
 
 
 def _bare(path: Path) -> Demos:

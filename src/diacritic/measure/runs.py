@@ -9,7 +9,8 @@ from certify import Answer, Model
 from certify.core.requirement import Requirement
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.files.demos import Demos, is_recording, load
+from diacritic.demos.readers import is_recording, load
+from diacritic.files.demos import Demos
 from diacritic.files.run import RunManifest, read_manifest, read_model
 from diacritic.files.run_paths import RunsLike, run_paths
 from diacritic.measure.certified import certified_requirement

@@ -12,7 +12,8 @@ from typing import Any
 from certify import Model
 from certify.errors import UserError
 from certify.progress import track
-from diacritic.files.demos import Demos, is_recording, load
+from diacritic.demos.readers import is_recording, load
+from diacritic.files.demos import Demos
 from diacritic.files.fields import Fields
 from diacritic.files.judged import check_cells, check_probe
 from diacritic.files.ledger import Row, problem_of, read_ledger
@@ -68,7 +69,8 @@ def collect(words: Sequence[str]) -> Inputs:
         elif path.is_file():
             _file(found, path)
         elif is_recording(word):
-            _file(found, path.with_name(path.name + ".json"))
+            manifest = path.with_name(path.name + ".json")
+            _file(found, manifest) if manifest.is_file() else _recording(found, word)
         elif "/" in word or path.suffix in (".json", ".jsonl", ".npz", *FILMS):
             raise UserError(word, "there is no such file or folder; give what exists")
         else:
@@ -82,6 +84,9 @@ def _folder(found: Inputs, folder: Path) -> None:
     """A run, or everything below; checkpoints of cohorts are no results."""
     if is_run(folder):
         _run(found, folder)
+        return
+    if is_recording(str(folder)):
+        _recording(found, str(folder))
         return
     inside = sorted(folder.iterdir())
     if not inside:
@@ -104,6 +109,14 @@ def _run(found: Inputs, folder: Path) -> None:
         found.leave_out(problem)
 
 
+def _recording(found: Inputs, source: str) -> None:
+    """A recording that somebody else wrote."""
+    try:
+        found.recordings.append(load(source))
+    except UserError as problem:
+        found.leave_out(problem)
+
+
 def _file(found: Inputs, path: Path) -> None:
     try:
         if path.suffix == ".jsonl":
@@ -111,7 +124,10 @@ def _file(found: Inputs, path: Path) -> None:
         elif path.suffix in FILMS:
             _film(found, path)
         elif path.suffix == ".npz" and not path.with_suffix(".json").exists():
-            found.models.append(named_model(str(path)))
+            if is_recording(str(path)):
+                found.recordings.append(load(path))
+            else:
+                found.models.append(named_model(str(path)))
         else:
             _document(found, path.with_suffix(".json"))
     except UserError as problem:

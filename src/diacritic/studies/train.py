@@ -16,7 +16,8 @@ from certify.errors import UserError
 from certify.progress import working
 from diacritic.demos.binner import Binner
 from diacritic.demos.drawn import Drawn, record
-from diacritic.files.demos import Demos, is_recording, load
+from diacritic.demos.readers import is_recording, load
+from diacritic.files.demos import Demos
 from diacritic.files.run import BINNER, MODEL, CodedEpisodes
 from diacritic.measure.evaluate import Evaluation, evaluate_codes, evaluate_symbolic
 from diacritic.measure.gates import task_gate

@@ -12,6 +12,7 @@ from PIL import Image
 
 from certify.errors import UserError
 from diacritic.demos.lerobot import IMAGE, export_lerobot
+from diacritic.demos.readers import from_arrays, load
 from diacritic.demos.record import record
 
 
@@ -101,3 +102,79 @@ def test_refusals(demos, tmp_path):
     with pytest.raises(UserError, match="fps: expected"):
         export_lerobot(demos, tmp_path / "other", fps=0)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_our_own_export_reads_back(stand_in, tmp_path):
+    demos, _ = record(stand_in(failures=2), 9, 0)
+    folder = export_lerobot(demos, tmp_path / "out")
+    again = load(folder)
+    assert again.digest == demos.digest
+    assert (again.task, again.parameters, again.convention) == (demos.task, demos.parameters, demos.convention)
+    assert again.latents.keys() == demos.latents.keys()
+
+
+def test_frames_read_back(stand_in, tmp_path):
+    demos = record(stand_in(pixels=True), 2, 0)[0]
+    assert demos.frames is not None
+    assert load(export_lerobot(demos, tmp_path / "out")).digest == demos.digest
+
+
+def test_an_export_without_symbols_reads_back(tmp_path):
+    rng = np.random.default_rng(0)
+    demos = from_arrays(rng.random((4, 3, 2)), rng.random((4, 3, 1)))
+    assert load(export_lerobot(demos, tmp_path / "out")).digest == demos.digest
+
+
+def foreign(folder, lengths=(3, 2), **features):
+    """The least that the published layout asks for, in two data files and in no particular order."""
+    episode = np.repeat(np.arange(len(lengths)), lengths)
+    frame = np.concatenate([np.arange(length) for length in lengths])
+    states = np.stack([episode, frame], 1).astype(np.float32)
+    columns = {"observation.state": list(states), "action": list(-states), "episode_index": episode}
+    table = pd.DataFrame({**columns, "frame_index": frame, "index": np.arange(len(frame))})
+    for k, part in enumerate((table[::2], table[1::2])):
+        path = folder / f"data/chunk-000/file-{k:03d}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.to_parquet(path)
+    described = {name: {"dtype": "float32", "shape": [2]} for name in ("observation.state", "action")} | features
+    (folder / "meta").mkdir()
+    (folder / "meta/info.json").write_text(json.dumps({"codebase_version": "v3.0", "features": described}))
+    return folder
+
+
+def test_episodes_of_others_are_padded_and_masked(tmp_path):
+    demos = load(foreign(tmp_path / "theirs"))
+    assert (demos.task, demos.steps, demos.episodes, demos.lengths.tolist()) == ("theirs", 3, 2, [3, 2])
+    assert demos.observations[:, 1].tolist() == [[1, 0], [1, 1], [1, 1]]
+    assert demos.actions[1, 0].tolist() == [0, -1]
+    assert not demos.symbols.size
+
+
+def test_folders_of_others_that_cannot_be_read(tmp_path):
+    with pytest.raises(UserError, match=r"keeps 'observation[.]images[.]top' as video, which is not read"):
+        load(foreign(tmp_path / "films", **{"observation.images.top": {"dtype": "video"}}))
+    folder = foreign(tmp_path / "holes")
+    (folder / "data/chunk-000/file-001.parquet").unlink()
+    with pytest.raises(UserError, match="frames of an episode are missing or doubled"):
+        load(folder)
+    (folder / "data/chunk-000/file-000.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="is damaged or not parquet"):
+        load(folder)
+    (folder / "data/chunk-000/file-000.parquet").unlink()
+    with pytest.raises(UserError, match="holds no parquet file"):
+        load(folder)
+    for text, line in (
+        ("{", "is missing or not JSON"),
+        ('{"codebase_version": "v2.1"}', "is of version v2.1; convert"),
+        ('{"codebase_version": "v3.0"}', "has no table of features"),
+        ('{"codebase_version": "v3.0", "features": {}}', "has no feature 'observation.state'"),
+    ):
+        (folder / "meta/info.json").write_text(text)
+        with pytest.raises(UserError, match=line):
+            load(folder)
+
+
+def test_unequal_episodes_are_not_exported(tmp_path):
+    demos = load(foreign(tmp_path / "theirs"))
+    with pytest.raises(UserError, match="episodes of unequal length are not exported"):
+        export_lerobot(demos, tmp_path / "out")

@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import diacritic
 from certify.errors import UserError
 from diacritic.demos import certify_recording, from_arrays, load, record, save
+from diacritic.demos.readers import is_recording
 from diacritic.files.arrays import write_npz
 from diacritic.tasks.pointmass import PointMass
 
@@ -57,3 +59,27 @@ def test_what_is_not_a_recording_is_refused(arrays: dict[str, np.ndarray], line:
     write_npz(tmp_path / "odd.npz", **arrays)
     with pytest.raises(UserError, match=line):
         load(tmp_path / "odd")
+
+
+def test_a_name_is_a_recording_or_is_not(tmp_path: Path) -> None:
+    write_npz(tmp_path / "mine.npz", observations=SYMBOLS, actions=CHOICES)
+    write_npz(tmp_path / "model.npz", graph=SYMBOLS)
+    (tmp_path / "cut.npz").write_bytes(b"PK")
+    save(from_arrays(SYMBOLS, CHOICES), tmp_path / "own")
+    for name in ("mine", "mine.npz", "own", "own.json"):
+        assert is_recording(str(tmp_path / name)), name
+    for name in ("model.npz", "cut.npz", "none"):
+        assert not is_recording(str(tmp_path / name)), name
+    assert is_recording("minari:some/dataset-v0")
+    assert not is_recording("memory-chain")
+
+
+def test_another_task_than_asked_for_is_refused(tmp_path: Path) -> None:
+    write_npz(tmp_path / "mine.npz", observations=SYMBOLS, actions=CHOICES)
+    with pytest.raises(UserError, match="holds 'mine', but 'theirs' is asked for"):
+        load(tmp_path / "mine", task="theirs")
+
+
+def test_the_package_loads_every_kind(tmp_path: Path) -> None:
+    write_npz(tmp_path / "mine.npz", observations=SYMBOLS, actions=CHOICES)
+    assert diacritic.load(tmp_path / "mine").task == "mine"

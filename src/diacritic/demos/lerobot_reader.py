@@ -1,0 +1,197 @@
+"""LeRobot v3.0 folders as recordings: our own exports as they were, those of others by their states and actions."""
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certify.errors import UserError
+from certify.optional import import_optional
+from diacritic.files.atomic import read_json
+from diacritic.files.convention import Convention
+from diacritic.files.demos import FORMAT, Demos
+from diacritic.files.fields import Fields
+
+OWN = "meta/diacritic.json"  # of our own exports: names, convention and parameters
+INFO = "meta/info.json"
+STATE, ACTION = "observation.state", "action"
+_OPTIONAL = {"phase": "phase", "symbol": "symbols", "choice": "choices"}  # columns → arrays of a recording
+_DTYPES = {"phase": np.uint8, "symbols": np.int32, "choices": np.int32}
+_LATENT = "latent/"
+_BOOKKEEPING = ("episode_index", "frame_index")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def is_lerobot(folder: str | os.PathLike[str]) -> bool:
+    """Whether a path is a LeRobot folder."""
+    return (Path(folder) / INFO).is_file()
+
+
+def import_lerobot(folder: str | os.PathLike[str]) -> Demos:
+    """Read a LeRobot v3.0 folder: `observation.state`, `action`, and what our own export adds to them.
+
+    Episodes of unequal length are padded with their last row, and `mask` says how long each runs. One embedded image
+    a frame becomes `frames`; videos are refused.
+    """
+    path = Path(folder)
+    info = _info(path)
+    pictures = _image(path, info["features"])
+    rows = _rows(path, [STATE, ACTION, *(name for name in _OPTIONAL if name in info["features"])], pictures)
+    lengths = _lengths(path, rows)
+    columns = {name: _padded(values, lengths) for name, values in rows.items() if name not in _BOOKKEEPING}
+    given: dict[str, Any] = {
+        array: columns[name].reshape(columns[name].shape[:2]).astype(_DTYPES[array])
+        for name, array in _OPTIONAL.items()
+        if name in columns
+    }
+    for array in ("symbols", "choices"):
+        if array in given:
+            given[f"{array[:-1]}_names"] = tuple(map(str, range(int(given[array].max()) + 1)))
+    if len(set(lengths.tolist())) > 1:
+        given["mask"] = np.arange(lengths.max())[:, None] < lengths[None]
+    meta = _own(path)
+    if meta is None and "phase" in given and given["phase"].max() > 0:
+        del given["phase"]  # nobody says what the numbers mean
+    try:
+        return Demos(
+            observations=_vectors(columns[STATE]),
+            actions=_vectors(columns[ACTION]),
+            frames=columns[pictures] if pictures else None,
+            **{**_described(path, len(lengths)), **given, **({"task": path.name} if meta is None else meta)},
+        )
+    except UserError as problem:
+        raise UserError(str(path), f"does not hold a recording ({problem})") from None
+
+
+def _info(path: Path) -> dict[str, Any]:
+    """`meta/info.json`, as far as it is read here."""
+    try:
+        info = json.loads((path / INFO).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UserError(str(path / INFO), "is missing or not JSON; give the folder of a LeRobot v3.0 dataset") from None
+    version = str(info.get("codebase_version")) if isinstance(info, dict) else "none"
+    if not version.startswith("v3."):
+        raise UserError(str(path / INFO), f"is of version {version[:20]}; convert the dataset to v3.0 with LeRobot")
+    features = info.get("features")
+    if not isinstance(features, dict) or not all(isinstance(entry, dict) for entry in features.values()):
+        raise UserError(str(path / INFO), "has no table of features; export the dataset again")
+    for name in (STATE, ACTION):
+        if name not in features:
+            raise UserError(str(path / INFO), f"has no feature {name!r}, which a recording needs")
+    return info
+
+
+def _image(path: Path, features: Mapping[str, Any]) -> str | None:
+    """The name of the one feature that holds embedded images; videos and several cameras are refused."""
+    videos = [name for name, entry in features.items() if entry.get("dtype") == "video"]
+    if videos:
+        raise UserError(str(path), f"keeps {videos[0]!r} as video, which is not read; export it with embedded images")
+    images = [name for name, entry in features.items() if entry.get("dtype") == "image"]
+    if len(images) > 1:
+        raise UserError(str(path), f"has {len(images)} cameras ({', '.join(images)[:80]}); export it with one")
+    return images[0] if images else None
+
+
+def _rows(path: Path, columns: Sequence[str], pictures: str | None) -> Arrays:
+    """Columns of all frames, episode after episode in order."""
+    wanted = [*_BOOKKEEPING, *columns, *([pictures] if pictures else [])]
+    table = _table(path, "data", wanted)
+    order = np.lexsort((table.column("frame_index").to_numpy(), table.column("episode_index").to_numpy()))
+    rows: Arrays = {}
+    for name in wanted:
+        values = table.column(name)
+        try:
+            parts = [_decoded(cell["bytes"]) for cell in values.to_pylist()] if name == pictures else values.to_pylist()
+            rows[name] = np.array(parts)[order]
+        except (ValueError, TypeError, KeyError, OSError):
+            raise UserError(str(path), f"the column {name!r} is not of one shape; export the dataset again") from None
+    return rows
+
+
+def _table(path: Path, folder: str, wanted: Sequence[str]) -> Any:
+    """All parquet files of a folder as one table with these columns."""
+    parquet, arrow = import_optional("pyarrow.parquet", "sources"), import_optional("pyarrow", "sources")
+    files = sorted((path / folder).rglob("*.parquet"))
+    if not files:
+        raise UserError(str(path / folder), "holds no parquet file; give a whole LeRobot v3.0 dataset")
+    tables = []
+    for file in files:
+        try:
+            tables.append(parquet.read_table(file, columns=list(wanted), partitioning=None))
+        except (OSError, arrow.ArrowException):
+            raise UserError(str(file), "is damaged or not parquet; copy the dataset again") from None
+        lacking = sorted(set(wanted) - set(tables[-1].column_names))
+        if lacking:
+            raise UserError(str(file), f"has no column {lacking[0]!r}; export the dataset again")
+    return arrow.concat_tables(tables)
+
+
+def _lengths(path: Path, rows: Arrays) -> NDArray[np.int64]:
+    """Of every episode its number of frames; frames that are missing or doubled are refused."""
+    numbers, lengths = np.unique(rows["episode_index"], return_counts=True)
+    expected = np.concatenate([np.arange(length) for length in lengths]) if len(lengths) else np.empty(0)
+    if not len(lengths) or not np.array_equal(rows["frame_index"], expected):
+        raise UserError(str(path), "frames of an episode are missing or doubled; copy the dataset again")
+    if not np.array_equal(numbers, np.arange(len(numbers))):
+        raise UserError(str(path), f"the {len(numbers)} episodes are not numbered from 0; copy the dataset again")
+    return lengths
+
+
+def _padded(values: NDArray[Any], lengths: NDArray[np.int64]) -> NDArray[Any]:
+    """Rows one after another → [T, N, …]; where an episode is over, its last row is repeated."""
+    first = np.cumsum(lengths) - lengths
+    step = np.minimum(np.arange(lengths.max())[:, None], lengths[None] - 1)
+    return values[first[None] + step]
+
+
+def _described(path: Path, episodes: int) -> dict[str, Any]:
+    """Success and latents, where the table of episodes has them."""
+    parquet, arrow = import_optional("pyarrow.parquet", "sources"), import_optional("pyarrow", "sources")
+    files = sorted((path / "meta" / "episodes").rglob("*.parquet"))
+    if not files:
+        return {}
+    try:
+        names = parquet.read_schema(files[0]).names
+    except (OSError, arrow.ArrowException):
+        raise UserError(str(files[0]), "is damaged or not parquet; copy the dataset again") from None
+    extra = [name for name in names if name.startswith(_LATENT) or name == "success"]
+    table = _table(path, "meta/episodes", ["episode_index", *extra])
+    if len(table) != episodes:
+        raise UserError(str(path), f"describes {len(table)} episodes, but holds {episodes}; copy the dataset again")
+    order = np.argsort(table.column("episode_index").to_numpy())
+    values = {name: table.column(name).to_numpy()[order] for name in extra}
+    latents = {name.removeprefix(_LATENT): values[name].astype(np.int32) for name in extra if name != "success"}
+    return {"latents": latents} | ({"success": values["success"].astype(np.bool_)} if "success" in values else {})
+
+
+def _own(path: Path) -> dict[str, Any] | None:
+    """What our own export says beside the format."""
+    if not (path / OWN).exists():
+        return None
+    document = Fields(read_json(path / OWN, FORMAT, "export again"), str(path / OWN), "export again")
+    return {
+        "task": document.text("task"),
+        "parameters": document.object("parameters"),
+        "seed": document.integer("seed"),
+        "versions": document.object("versions"),
+        "task_version": document.integer("task_version"),
+        "acceptance": document.object("acceptance") if document.values.get("acceptance") is not None else None,
+        "convention": Convention.read(document.inner("convention")),
+        "symbol_names": document.texts("symbol_names"),
+        "choice_names": document.texts("choice_names"),
+    }
+
+
+def _decoded(data: bytes) -> NDArray[np.uint8]:
+    return np.asarray(import_optional("PIL.Image", "sources").open(io.BytesIO(data)).convert("RGB"))
+
+
+def _vectors(values: NDArray[Any]) -> NDArray[np.float32]:
+    """[T, N, d]; a single number a frame is a vector of one."""
+    return values.reshape(*values.shape[:2], -1).astype(np.float32)
