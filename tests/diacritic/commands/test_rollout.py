@@ -82,7 +82,7 @@ def test_a_run_that_does_not_fit_is_refused(
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rollout", str(tmp_path)]) == 2
-    assert "is no run and holds none" in capsys.readouterr().err
+    assert "is not a run and holds none" in capsys.readouterr().err
     zoo = ["train", "memory-chain", "bits=1", "delay=2", "--seeds", "1", "--steps", "1", "--device", "cpu"]
     assert main([*zoo, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
