@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import diacritic as dia
@@ -62,6 +63,13 @@ def test_a_simulated_task_from_start_to_end(tmp_path: Path) -> None:
     assert [verdict.subject.seed for verdict in found] == [0, 1]
     (played,) = dia.rollout(runs, episodes=4, threads=1)
     assert set(played.summary()) == set(runs.paths)
+
+
+def test_a_recording_of_bare_arrays_is_loaded(tmp_path: Path) -> None:
+    cue = np.array([0, 1] * 4)
+    np.savez(tmp_path / "mine.npz", observations=np.stack([cue, 0 * cue]), actions=np.stack([0 * cue, cue]))
+    need = dia.requirement(dia.load(tmp_path / "mine.npz"))
+    assert [step.rate for step in need.steps] == [0, 1]
 
 
 def test_the_design_of_a_task_requires_what_its_recording_does() -> None:
