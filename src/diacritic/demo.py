@@ -30,7 +30,7 @@ class Demo:
     """Where everything is written."""
     seeds: int = 4
     """Seeds that train at once."""
-    steps: int = 600
+    steps: int = 1500
     """Updates of the small cohort."""
     episodes: int = 128
     """Recorded demonstrations of the robot task."""

@@ -28,7 +28,7 @@ def view(inputs: Inputs, filmed: bool = True) -> Shown | None:
     if not (played or exact or film):
         return None
     table = [_row(run) for run in [*played, *exact]]
-    classes = list(dict.fromkeys(name for row in table for name in row.get("classes", {})))
+    classes = list(dict.fromkeys(name for row in table for name in row["classes"]))
     drawn = shares(played[:MOST_BARS]) if played else None
     return {"chart": drawn, "table": table, "classes": classes, "film": film}
 
@@ -88,7 +88,7 @@ def _share(run: Run, name: str) -> tuple[float, float, float]:
 def _row(run: Run) -> Shown:
     known = {"task": run.task, "learner": run.learner, "seed": run.seed, "success": run.success}
     if run.rollout is None:
-        return known | {"how": "exact, every history"}
+        return known | {"classes": {}, "how": "exact, every history"}
     _, low, high = _share(run, "success")
     classes = {name: run.rollout[name] for name in outcomes([run]) if name != "success"}
     more = {"classes": classes, "action_error_cm": run.rollout["action_error_cm"]}

@@ -61,13 +61,15 @@ def staircase(answer: Answer) -> Chart:
 
 
 def _badges(answer: Answer) -> list[dict[str, str]]:
-    said = {"a2": "A2: the history tells the expert's law", "a4": "A4: equal laws have equal continuations"}
-    said["transitive"] = "transitive: compatible histories form classes"
+    said = {
+        "a2": ("history determines the action", "A2: every hidden state behind a history acts by the same law"),
+        "a4": ("same law, same futures", "A4: histories with equal observation and law have equal continuations"),
+        "transitive": ("compatible histories form classes", "compatibility of histories is transitive"),
+    }
     found = []
-    for name, title in said.items():
+    for name, (word, title) in said.items():
         failing = [step.t for step in answer.steps if not getattr(step, name)]
-        word = name.upper() if len(name) == 2 else name
-        state = "holds" if not failing else f"fails at step {failing[0]}"
+        state = "yes" if not failing else f"fails at step {failing[0]}"
         found.append({"word": word, "state": state, "mood": "warn" if failing else "good", "title": title})
     proved = ("every step", "good") if answer.certified else ("not at every step", "warn")
     title = "whether the least memory of every step is proved"

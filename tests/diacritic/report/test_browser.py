@@ -58,7 +58,7 @@ def test_a_hover_shows_classes_and_the_witness(opened: Page):
     opened.wait_for_function("() => document.querySelector('.detail').textContent.startsWith('Step 6')")
     text = panel.inner_text()
     assert "Witness:" in text
-    assert "the expert does put 0 or put 1" in text
+    assert "the expert acts differently: put 0 or put 1, respectively" in text
     assert "cue1=0" in text
 
 

@@ -10,6 +10,7 @@ from report_inputs import make_run
 
 from diacritic.report import closed_loop, video
 from diacritic.report.inputs import Inputs, collect
+from diacritic.report.page import build
 from diacritic.rollout import run_loading
 
 
@@ -27,6 +28,15 @@ def test_shares_have_intervals_over_the_episodes(inputs: Inputs):
     row = shown["table"][0]
     assert (row["success"], row["how"], row["action_error_cm"]) == (0.5, "8 episodes", 1.25)
     assert row["low"] < 0.5 < row["high"]
+
+
+def test_played_and_exact_policies_stand_in_one_table(inputs: Inputs, tmp_path: Path):
+    make_run(tmp_path / "exact", 7)
+    both = collect([str(tmp_path)])
+    shown = closed_loop.view(both, filmed=False)
+    assert shown is not None
+    assert [row["classes"] for row in shown["table"]] == [{"side": 1.0, "slot": 0.5}] * 4 + [{}]
+    assert "exact, every history" in build(both, filmed=False)
 
 
 def test_names_say_what_differs_and_the_axis_what_does_not(tmp_path: Path):

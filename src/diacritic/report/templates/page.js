@@ -73,7 +73,7 @@
         row.append("Witness: ", make("code", item.first), " and ", make("code", item.second));
         row.append(item.after ? " must not be confused: both may go on with " : " must not be confused: now");
         if (item.after) row.append(make("code", item.after), ", and then");
-        row.append(` the expert does ${item.one} or ${item.two}.`);
+        row.append(` the expert acts differently: ${item.one} or ${item.two}, respectively.`);
       }
       if (!step.witnesses.length) panel.append(make("p", "No two classes share an observation here: the observation alone is enough.", "small"));
       const list = panel.appendChild(make("ul"));
@@ -115,7 +115,7 @@
     function show() {
       const t = path.length, open = options();
       said.textContent = !t ? "Choose the first observation" :
-        `Step ${t}: ${state(t - 1).name}; the expert does ${law(state(t - 1))}${open.length ? "" : ". The end."}`;
+        `Step ${t}: ${state(t - 1).name}; the expert's action: ${law(state(t - 1))}${open.length ? "" : ". The end."}`;
       choices.replaceChildren(...open.map((option) => {
         const node = make("button", option.said);
         node.type = "button";
@@ -136,7 +136,7 @@
 
   function machinePicture(machine) {
     const longest = Math.min(40, Math.max(21, ...machine.states.flat().map((state) => state.name.length)));
-    const [row, wide, high] = [54, 7.1 * longest, 40], column = wide + 42;
+    const [row, wide, high] = [54, 7.1 * longest + 10, 40], column = wide + 42;
     const most = Math.max(...machine.states.map((level) => level.length));
     const node = (tag, attributes, text) => {
       const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
