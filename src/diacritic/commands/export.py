@@ -12,7 +12,7 @@ from diacritic.tasks.named import model_in_one_word, named_model
 
 if TYPE_CHECKING:
     from certify import Model
-    from diacritic.rollout.machine_file import Kept
+    from diacritic.rollout.machine_file import RunnableMachine
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Play:
     def run(self) -> int:
         if self.episodes < 1:
             raise UserError("play", f"--episodes is at least 1, not {self.episodes}")
-        from diacritic.rollout.machine_file import Kept
+        from diacritic.rollout.machine_file import RunnableMachine
         from diacritic.rollout.sampled import sample
         from diacritic.rollout.verify import first_error
 
-        kept = Kept.load(self.machine)
-        model = named_model(self.task[0], self.task[1:]) if self.task else self._own_model(kept)
-        tables = kept.tables(model)
+        machine_file = RunnableMachine.load(self.machine)
+        model = named_model(self.task[0], self.task[1:]) if self.task else self._own_model(machine_file)
+        tables = machine_file.tables(model)
         with working(f"playing {model.name}"):
             share = sample(tables, model, self.episodes, self.seed).success.mean()
             found = first_error(tables, model)
@@ -72,14 +72,14 @@ class Play:
             print(f"errs at step {found.t}, after {found.history}: {found.policy}, not {found.expert}")
         return 0
 
-    def _own_model(self, kept: "Kept") -> "Model":
+    def _own_model(self, machine_file: "RunnableMachine") -> "Model":
         """The model that was exported with the machine, where it still lies beside it, or the zoo's."""
         from diacritic.rollout.export import beside
 
         path = beside(self.machine, "model")
         if not path.is_file():
-            return model_in_one_word(kept.task)
-        model = replace(named_model(str(path)), name=kept.task)
-        if model.digest != kept.model_sha256:
+            return model_in_one_word(machine_file.task)
+        model = replace(named_model(str(path)), name=machine_file.task)
+        if model.digest != machine_file.model_sha256:
             raise UserError(str(path), "is not the model that the machine was exported from; name the task")
         return model

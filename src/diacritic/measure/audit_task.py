@@ -22,7 +22,7 @@ from diacritic.measure.verdict import Control, Finding
 from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import BRANCH_LIMIT
 from diacritic.rollout.occupancy import law_table
-from diacritic.tasks.world import Place, world_of
+from diacritic.tasks.world import WorldState, world_of
 
 MOST_EPISODES = 4096
 
@@ -187,14 +187,14 @@ class SymbolicAuditTask:
         starts = world.starts()
         total = sum(weight for _, weight in starts)
         none = len(self._names[1])
-        stack: list[tuple[Place, Script, int, float]] = [(place, (), none, w / total) for place, w in starts]
+        stack: list[tuple[WorldState, Script, int, float]] = [(state, (), none, w / total) for state, w in starts]
         success, branches = 0.0, 0
         while stack:
-            place, script, before, weight = stack.pop()
+            state, script, before, weight = stack.pop()
             branches += 1
             if branches > BRANCH_LIMIT:
                 return None
-            seen, correct = world.look(place)
+            seen, correct = world.look(state)
             if seen is None:
                 continue
             script = (*script, int(self._events(seen, before)))
@@ -204,7 +204,7 @@ class SymbolicAuditTask:
             if len(script) == self.model.horizon:
                 success += weight
                 continue
-            answers = world.answer(place, action)
+            answers = world.answer(state, action)
             mass = sum(share for _, share in answers)
             stack += [(target, script, action, weight * share / mass) for target, share in answers]
         return min(1.0, success)

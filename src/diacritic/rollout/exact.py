@@ -10,11 +10,11 @@ from certify import Model, UserError
 from certify.core.exact import group_sums, pair, rank
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import branches, gather, law_table
-from diacritic.tasks.world import LivingWorld, Place
+from diacritic.tasks.world import LivingWorld, WorldState
 
-BRANCH_LIMIT = 200_000  # places followed at one step before a policy counts as too random to be enumerated
+BRANCH_LIMIT = 200_000  # branches followed at one step before a policy counts as too random to be enumerated
 
-_State = tuple[Place, int, int, bool]
+_Branch = tuple[WorldState, int, int, bool]
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,20 @@ def _recorded(machine: CodeMachine, model: Model) -> ClosedLoop:
 
 
 def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
-    """Through the dynamics, place by place: the code and action that led there, and whether all was correct so far."""
+    """Through the dynamics, state by state: the code and action that led there, and whether all was correct so far."""
     world = LivingWorld(model)
     starts = world.starts()
     total = sum(weight for _, weight in starts)
-    states = {(place, machine.codes, machine.actions, True): weight / total for place, weight in starts}
+    masses = {(state, machine.codes, machine.actions, True): weight / total for state, weight in starts}
     running: list[float] = []
     right: list[float] = []  # masses of correct actions
     perfect: list[float] = []  # of those, the ones that end an episode without a wrong action
     for t in range(model.horizon):
         last = t + 1 == model.horizon
-        following: defaultdict[_State, float] = defaultdict(float)
+        following: defaultdict[_Branch, float] = defaultdict(float)
         weights: list[float] = []
-        for (place, before, did, clean), weight in states.items():
-            observation, support = world.look(place)
+        for (state, before, did, clean), weight in masses.items():
+            observation, support = world.look(state)
             if observation is None:
                 continue
             code = int(machine.move[before, observation, did])
@@ -85,11 +85,11 @@ def _living(machine: CodeMachine, model: Model) -> ClosedLoop:
                     right.append(weight * p)
                 if correct and clean and last:
                     perfect.append(weight * p)
-                for target, _ in () if last else world.answer(place, action):
+                for target, _ in () if last else world.answer(state, action):
                     following[target, code, action, correct and clean] += weight * p
         running.append(math.fsum(weights))
-        states = following
-        if len(states) > BRANCH_LIMIT:
+        masses = following
+        if len(masses) > BRANCH_LIMIT:
             reason = f"more than {BRANCH_LIMIT:,} branches at step {t + 2}; play machine.greedy(), or sample"
             raise UserError("closed_loop", reason)
     return ClosedLoop(math.fsum(perfect), math.fsum(right), tuple(running))

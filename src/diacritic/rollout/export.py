@@ -12,7 +12,7 @@ from certify.progress import working
 from diacritic.files.atomic import write_text
 from diacritic.memory.module import Carrier
 from diacritic.memory.saved import SavedRun, load_run
-from diacritic.rollout.machine_file import Kept, keep
+from diacritic.rollout.machine_file import RunnableMachine, minimal_machine
 from diacritic.rollout.trained_machines import machines
 
 
@@ -23,16 +23,18 @@ class Exported:
     path: Path
     certificate: Path
     model: Path
-    machine: Kept
+    machine: RunnableMachine
     claims: tuple[str, ...]
     histories: int
 
     def lines(self) -> list[str]:
-        kept = self.machine
-        bits = f"at most {max(kept.bits):.3f} bits, " + ("the minimum at every step" if kept.minimal else "a bracket")
-        proved = "equal to the expert" if kept.equal else "one of the expert's random choices"
+        machine = self.machine
+        bits = f"at most {max(machine.bits):.3f} bits, " + (
+            "the minimum at every step" if machine.minimal else "a bracket"
+        )
+        proved = "equal to the expert" if machine.equal else "one of the expert's random choices"
         return [
-            f"{self.path}: {kept.codes} codes, {bits}; {proved} on all {self.histories:,} histories",
+            f"{self.path}: {machine.codes} codes, {bits}; {proved} on all {self.histories:,} histories",
             f"{self.certificate}: verified: {'; '.join(self.claims)}",
         ]
 
@@ -44,15 +46,15 @@ def export_machine(run: SavedRun, model: Model, out: Path) -> Exported:
     learned = machines({key: value[None] for key, value in run.weights.items()}, run.architecture, model)[0]
     origin = {"run": run.path.name, "learner": run.manifest.learner, "seed": run.manifest.seed}
     with working("proving the machine correct on every history"):
-        kept = keep(learned, model, origin)
+        machine_file = minimal_machine(learned, model, origin)
         certificate, text = certificate_json(certify(model)), model.to_json()
         claims = check(certificate, text)
     proof, source = beside(out, "certificate"), beside(out, "model")
     write_text(proof, certificate)
     write_text(source, text)
-    kept.save(out)
+    machine_file.save(out)
     histories = sum(sum(map(int, level.paths)) for level in model.graph.levels)
-    return Exported(out, proof, source, kept, tuple(claims), histories)
+    return Exported(out, proof, source, machine_file, tuple(claims), histories)
 
 
 def export_onnx(path: Path | str, out: Path | str) -> Path:

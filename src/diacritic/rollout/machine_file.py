@@ -1,4 +1,4 @@
-"""Machines to keep: a learned memory as a finite machine in one file, proved equal to the expert, ready to act.
+"""Machine files: a learned memory as a finite machine in one file, proved equal to the expert, ready to act.
 
 The learned machine is held against the expert on every history, minimised by `certify` (which needs nothing but that
 behaviour), and written by names. What is written is held against the expert once more, so that the proof is about the
@@ -20,11 +20,11 @@ from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.verify import first_error
 
 
-class Kept(MachineFile):
-    """A machine from a file, or for one, that can act in a model."""
+class RunnableMachine(MachineFile):
+    """A machine file with its tables on the symbols of a model, so that it can act there."""
 
     def tables(self, model: Model) -> CodeMachine:
-        """The machine on the symbols of a model, its own or a longer one; what it does not know leads nowhere right."""
+        """The machine on the symbols of a model, its own or a longer one; unknown inputs lead to a lost code."""
         graph = model.graph
         observation = {graph.observations[k]: k for k in range(len(graph.observations))}
         action = {graph.actions[k]: k for k in range(len(graph.actions))}
@@ -43,19 +43,19 @@ class Kept(MachineFile):
         return CodeMachine(move, act)
 
 
-def keep(machine: CodeMachine, model: Model, origin: dict[str, Any] | None = None) -> Kept:
+def minimal_machine(machine: CodeMachine, model: Model, origin: dict[str, Any] | None = None) -> RunnableMachine:
     """The learned machine as the smallest one that behaves like it; refused, with the history, where it is wrong."""
     found = first_error(machine.greedy(), model)
     if found is not None:
         said = f"after {found.history} the machine does {found.policy}, the expert {found.expert}"
         raise UserError(f"step {found.t}", f"{said}; train longer, or export another seed")
     requirement = Requirement.of(model)
-    kept = replace(smallest(model, requirement), origin=origin or {})
-    assert first_error(kept.tables(model), model) is None, "a minimised machine must not err either"
-    return kept
+    machine_file = replace(smallest(model, requirement), origin=origin or {})
+    assert first_error(machine_file.tables(model), model) is None, "a minimised machine must not err either"
+    return machine_file
 
 
-def smallest(model: Model, requirement: Requirement) -> Kept:
+def smallest(model: Model, requirement: Requirement) -> RunnableMachine:
     """The certified machine of a model, each class keeping its code for as long as possible."""
     labels = certified_labels(model, requirement)
     graph = labels.graph
@@ -74,14 +74,16 @@ def smallest(model: Model, requirement: Requirement) -> Kept:
     bits = tuple(conditional_rate(level, code) for level, code in zip(graph.levels, labels.nodes, strict=True))
     codes = labels.machine.codes
     equal = all(len(law) == 1 for law in graph.laws)
-    return Kept(model.name, model.digest, model.horizon, codes, first, moves, acts, bits, labels.minimal, equal)
+    return RunnableMachine(
+        model.name, model.digest, model.horizon, codes, first, moves, acts, bits, labels.minimal, equal
+    )
 
 
-class KeptPolicy:
-    """A kept machine at work: `reset`, then `act` on one observation after the other."""
+class MachineFilePolicy:
+    """Plays a machine file: `reset`, then `act` on one observation after the other."""
 
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept
+    def __init__(self, machine_file: RunnableMachine) -> None:
+        self.machine_file = machine_file
         self.reset()
 
     def reset(self) -> None:
@@ -91,11 +93,11 @@ class KeptPolicy:
     def act(self, observation: str, previous: str | None = None) -> str:
         """The action; `previous` is what was done before, where that was not this policy's own choice."""
         if self.state is None:
-            code = self.kept.first.get(observation)
+            code = self.machine_file.first.get(observation)
         else:
-            code = self.kept.moves.get((self.state, previous or self._did, observation))
-        if code is None or (code, observation) not in self.kept.acts:
+            code = self.machine_file.moves.get((self.state, previous or self._did, observation))
+        if code is None or (code, observation) not in self.machine_file.acts:
             done = "first" if self.state is None else f"after {previous or self._did!r} in code {self.state}"
             raise OffSupportError(f"the machine never met {observation!r} {done}")
-        self.state, self._did = code, self.kept.acts[code, observation]
+        self.state, self._did = code, self.machine_file.acts[code, observation]
         return self._did

@@ -42,8 +42,8 @@ class _Episode:
 
     def __init__(self, task: _Task, random: np.random.Generator) -> None:
         self._task, self._random = task, random
-        self._place = task.starts.draw(random)
-        self._view: View = task.world.look(self._place)
+        self._state = task.starts.draw(random)
+        self._view: View = task.world.look(self._state)
         self.observation = self._view.observation or 0  # the first observation of an episode is always known
         self.t, self.clean, self.over, self.off_support = 1, True, False, False
 
@@ -58,10 +58,10 @@ class _Episode:
         if self.t == self._task.model.horizon:
             self.over = True
             return float(earned)
-        answers = self._task.world.answer(self._place, action)
+        answers = self._task.world.answer(self._state, action)
         if answers:
-            self._place = Urn(answers).draw(self._random)
-            self._view = self._task.world.look(self._place)
+            self._state = Urn(answers).draw(self._random)
+            self._view = self._task.world.look(self._state)
         if not answers or self._view.observation is None:
             self.over = self.off_support = True
             return float(earned)

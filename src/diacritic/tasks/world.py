@@ -1,6 +1,6 @@
 """The other half of the closed loop: how a finite task answers an action, by its dynamics or by what was recorded.
 
-An episode stands at a *place*. With dynamics (`LivingWorld`) that is a latent and the actions so far, and any action is
+An episode is in a *state*. With dynamics (`LivingWorld`) that is a latent and the actions so far, and any action is
 answered. Without (`RecordedWorld`) it is a node of the history graph, and only what the expert does is answered: by
 P(O_{t+1} | H_t, A_t), which is the world's own where (A2) holds.
 """
@@ -15,12 +15,12 @@ from certify import Model
 from certify.core.exact import common_denominator
 from certify.core.reading import rational
 
-Place = tuple[int, Any]  # hashable
-Weighted = list[tuple[Place, int]]  # places with integer weights: probability is weight / sum
+WorldState = tuple[int, Any]  # hashable
+Weighted = list[tuple[WorldState, int]]  # states with integer weights: probability is weight / sum
 
 
 class View(NamedTuple):
-    """What is seen at a place, and the support of the expert's law there; None: no demonstration shows it."""
+    """The observation in a state, and the support of the expert's law there; None: no demonstration shows it."""
 
     observation: int | None
     correct: frozenset[int]
@@ -31,9 +31,9 @@ class World(Protocol):
 
     def starts(self) -> Weighted: ...
 
-    def look(self, place: Place) -> View: ...
+    def look(self, state: WorldState) -> View: ...
 
-    def answer(self, place: Place, action: int) -> Weighted:
+    def answer(self, state: WorldState, action: int) -> Weighted:
         """Where an action leads; nowhere if the world has no answer."""
         ...
 
@@ -44,7 +44,7 @@ def world_of(model: Model) -> World:
 
 
 class LivingWorld:
-    """A place is (latent, names of the actions so far)."""
+    """A state is (latent, names of the actions so far)."""
 
     def __init__(self, model: Model) -> None:
         if model.dynamics is None:
@@ -59,20 +59,20 @@ class LivingWorld:
         weights, _ = common_denominator([weight for _, weight in self._latents])
         return [((k, ()), weight) for k, weight in enumerate(weights) if weight]
 
-    def look(self, place: Place) -> View:
-        latent, actions = place
+    def look(self, state: WorldState) -> View:
+        latent, actions = state
         shown, law = self._step(self._latents[latent][0], actions)
         names = [law] if isinstance(law, str) else [name for name, p in law.items() if rational(p, "step")]
         known = frozenset(self._action[name] for name in names if name in self._action)
         return View(self._observation.get(shown), known)
 
-    def answer(self, place: Place, action: int) -> Weighted:
-        latent, actions = place
+    def answer(self, state: WorldState, action: int) -> Weighted:
+        latent, actions = state
         return [((latent, (*actions, self._names[action])), 1)]
 
 
 class RecordedWorld:
-    """A place is (step from 0, node)."""
+    """A state is (step from 0, node)."""
 
     def __init__(self, model: Model) -> None:
         self._graph = model.graph
@@ -81,13 +81,13 @@ class RecordedWorld:
     def starts(self) -> Weighted:
         return [((0, node), int(mass)) for node, mass in enumerate(self._graph.levels[0].mass)]
 
-    def look(self, place: Place) -> View:
-        t, node = place
+    def look(self, state: WorldState) -> View:
+        t, node = state
         level = self._graph.levels[t]
         return View(int(level.observation[node]), self._correct[level.law[node]])
 
-    def answer(self, place: Place, action: int) -> Weighted:
-        t, node = place
+    def answer(self, state: WorldState, action: int) -> Weighted:
+        t, node = state
         level = self._graph.levels[t]
         begin, end = np.searchsorted(level.source, [node, node + 1])
         return [
@@ -98,16 +98,16 @@ class RecordedWorld:
 
 
 class Urn:
-    """Places to be drawn by their exact weights."""
+    """States to draw by their exact weights."""
 
-    def __init__(self, places: Weighted) -> None:
-        self._places = [place for place, _ in places]
-        self._ends = list(accumulate(weight for _, weight in places))
+    def __init__(self, states: Weighted) -> None:
+        self._states = [state for state, _ in states]
+        self._ends = list(accumulate(weight for _, weight in states))
 
-    def draw(self, random: np.random.Generator) -> Place:
-        if len(self._places) == 1:
-            return self._places[0]
-        return self._places[bisect_right(self._ends, _below(random, self._ends[-1]))]
+    def draw(self, random: np.random.Generator) -> WorldState:
+        if len(self._states) == 1:
+            return self._states[0]
+        return self._states[bisect_right(self._ends, _below(random, self._ends[-1]))]
 
 
 def _below(random: np.random.Generator, bound: int) -> int:
