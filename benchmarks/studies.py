@@ -26,7 +26,7 @@ sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 
 from diacritic.files.job import read_job  # noqa: E402
 from diacritic.training.cohort_batching import RUNS  # noqa: E402
-from diacritic.training.train_job import Order  # noqa: E402
+from diacritic.training.train_job import TrainJob  # noqa: E402
 from diacritic.training.worker import (  # noqa: E402
     Training,
     read_result,
@@ -53,15 +53,15 @@ def small(updates: int, episodes: int) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         marks = [time.perf_counter()]
-        orders, placed = pack(cells, folder / "demos", forecaster_steps=updates)
+        train_jobs, placed = pack(cells, folder / "demos", forecaster_steps=updates)
         recording(cells[0], folder / "demos", fresh=True)
-        export(orders, placed, folder / "x", folder / "demos")
+        export(train_jobs, placed, folder / "x", folder / "demos")
         marks.append(time.perf_counter())
         train_folder(folder / "x", folder / "back")
         marks.append(time.perf_counter())
         import_results(folder / "back", folder / "results", folder / "runs", folder / "demos", episodes)
         marks.append(time.perf_counter())
-        result = read_result(orders[0], folder / "back")
+        result = read_result(train_jobs[0], folder / "back")
         rows = read_ledger(folder / "results" / f"{STUDY}.jsonl")
         assert result is not None
         size = sum(path.stat().st_size for path in (folder / "back").iterdir()) / len(rows)
@@ -104,11 +104,11 @@ def clocked(training: Training, updates: int) -> float:
 
 def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
     """Every cohort of an exported table by itself; the file grows with every one."""
-    orders = [Order.from_dict(item) for item in read_job(folder).orders]
-    steps = {order.steps for order in orders}
+    train_jobs = [TrainJob.from_dict(item) for item in read_job(folder).train_jobs]
+    steps = {train_job.steps for train_job in train_jobs}
     assert len(steps) == 1, "the cohorts of the table have as many updates each"
     whole, name = steps.pop(), torch.cuda.get_device_name() if device == "cuda" else device
-    short = [replace(order, steps=FIRST + timed, forecaster_steps=FORECASTER) for order in orders]
+    short = [replace(train_job, steps=FIRST + timed, forecaster_steps=FORECASTER) for train_job in train_jobs]
     cohorts: list[dict[str, Any]] = []
     found = {"device": name, "torch": torch.__version__, "updates": whole, "timed": timed, "cohorts": cohorts}
     out.mkdir(parents=True, exist_ok=True)
@@ -116,20 +116,20 @@ def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
     with TemporaryDirectory() as empty:
         for training in trainings(folder, short, device, RUNS if device == "cuda" else 0, False, {}, Path(empty)):
             first, rest = clocked(training, FIRST), clocked(training, timed)
-            order, runs = training.parts[0].order, len(training.cohort.plan.runs)
+            train_job, runs = training.parts[0].train_job, len(training.cohort.plan.runs)
             each = (first + rest / timed * (whole - FIRST)) / runs
             cohorts.append(
                 {
-                    "recordings": [part.order.recording for part in training.parts],
-                    "learner": order.learner,
-                    "preset": order.preset,
+                    "recordings": [part.train_job.recording for part in training.parts],
+                    "learner": train_job.learner,
+                    "preset": train_job.preset,
                     "runs": runs,
                     "first_s": first,
                     "ms_per_update": 1e3 * rest / timed,
                     "s_per_run": each,
                 }
             )
-            print(f"{order.learner}, {order.preset}, {runs} runs: {each:.2f} s a run", flush=True)
+            print(f"{train_job.learner}, {train_job.preset}, {runs} runs: {each:.2f} s a run", flush=True)
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             partial.replace(partial.with_suffix(".json"))
     print(told(found))

@@ -15,7 +15,7 @@ from typing import Any
 from certify.errors import UserError
 from certify.progress import working
 from diacritic._version import __version__
-from diacritic.files.archive import unbundled
+from diacritic.files.archive import extracted
 from diacritic.files.atomic import write_text
 from diacritic.rollout.closed_loop import EPISODES
 from diacritic.shipped import FOLDER, FORMAT, PROVENANCE
@@ -37,11 +37,11 @@ def ship(
     results: Path, out: Path = FOLDER, demos: Path = DEMOS, cell: Cell = CELL, episodes: int = EPISODES
 ) -> dict[str, Any]:
     """Put a cell's trained runs in place of the shipped ones; what says where they come from."""
-    with unbundled(results) as place:
+    with extracted(results) as place:
         result, chosen = _trained(place, cell)
     learned = recording(cell, demos)
     fresh = recording(cell, demos, fresh=True)
-    with working(f"judging and playing {len(result.order.runs)} policies"):
+    with working(f"judging and playing {len(result.train_job.runs)} policies"):
         found = measure(result, learned, fresh, episodes)
     partial = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -64,12 +64,12 @@ def ship(
 
 def _trained(place: Path, cell: Cell) -> tuple[Result, Sequence[int]]:
     """The result that holds the cell's runs, and which of its runs they are."""
-    orders, placed = read_placed(place)
+    train_jobs, placed = read_placed(place)
     asked = next((item for item in placed if item.cell.digest == cell.digest), None)
     if asked is None:
-        raise UserError(str(place), f"no order here trains {cell.name} with {cell.learner}, {cell.preset}")
+        raise UserError(str(place), f"no training job here trains {cell.name} with {cell.learner}, {cell.preset}")
     names = {name for name, _ in asked.places}
-    result = read_result(orders[names.pop()], place)
+    result = read_result(train_jobs[names.pop()], place)
     if result is None or names:
         raise UserError(str(place), f"holds no single result of {cell.name}, {cell.learner}; train it first")
     return result, [k for _, k in asked.places]
@@ -77,15 +77,15 @@ def _trained(place: Path, cell: Cell) -> tuple[Result, Sequence[int]]:
 
 def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str, Any]:
     """Everything that one needs to make the cohort again, and what was found of each run."""
-    order, notes = found.result.order, found.result.notes
-    only = f"{order.recording}-{order.learner.replace('+', '-')}-{order.preset}"
+    train_job, notes = found.result.train_job, found.result.notes
+    only = f"{train_job.recording}-{train_job.learner.replace('+', '-')}-{train_job.preset}"
     words = " ".join([*(f"{key}={value}" for key, value in cell.task.parameters), cell.learner, cell.preset])
     rows = {k: found.row(k, cell.gate) for k in names}
     return {
         "format": FORMAT,
         "cell": cell.name,
-        "recording": {"name": order.recording, "sha256": order.demos_sha256},
-        "order": asdict(order),
+        "recording": {"name": train_job.recording, "sha256": train_job.demos_sha256},
+        "order": asdict(train_job),
         "commands": [
             f'python -m reproduction export {cell.study} --only "{words}" --results NONE --out FOLDER',
             f"python -m diacritic.training FOLDER --device cuda --half --only {only} --out RESULTS",
@@ -94,7 +94,7 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
         "trained": {key: notes[key] for key in ("code_version", "device", "torch", "seconds", "supervising")},
         "versions": {"diacritic": __version__},
         "runs": [
-            {"run": name, "seed": order.runs[k].seed, **{key: rows[k][key] for key in TOLD}}
+            {"run": name, "seed": train_job.runs[k].seed, **{key: rows[k][key] for key in TOLD}}
             for k, name in names.items()
         ],
     }

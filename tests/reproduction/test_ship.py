@@ -64,7 +64,7 @@ def test_what_is_too_large_leaves_the_old_one_alone(home: Path, tmp_path: Path, 
 
 
 def test_results_without_the_cell_are_refused(home: Path, tmp_path: Path):
-    with pytest.raises(UserError, match="no order here trains two-cues"):
+    with pytest.raises(UserError, match="no training job here trains two-cues"):
         ship(home, tmp_path / "kept", cell=replace(FREE, steps=5))
     with pytest.raises(UserError, match="train it first"):
         ship(home, tmp_path / "kept", results="x")

@@ -141,7 +141,7 @@ class Run(Catalogue):
     together: int = 1
     """Cohorts that train in turns on the device."""
     work: Path = Path("out") / "study"
-    """Where orders and trained cohorts are kept; one runner at a time."""
+    """Where training jobs and trained cohorts are kept; one runner at a time."""
     engine: str = "local"
     """`local`, or `ray`."""
     address: str | None = None
@@ -220,11 +220,11 @@ class Export(Catalogue):
                 said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
                 raise UserError(" ".join(study.name for study in studies), f"{said}; there is nothing to export")
             with disk_faults(), locked(self.out):
-                orders, placed = pack(cells, setting.demos, setting.forecaster_steps)
-                export(orders, placed, self.out, setting.demos)
+                train_jobs, placed = pack(cells, setting.demos, setting.forecaster_steps)
+                export(train_jobs, placed, self.out, setting.demos)
             size = sum(path.stat().st_size for path in (self.out / "demos").iterdir())
-            runs = sum(len(order.runs) for order in orders)
-            print(f"{self.out}: {len(cells)} cells, {len(orders)} cohorts, {runs} runs, demos {size / 1e6:.1f} MB")
+            runs = sum(len(train_job.runs) for train_job in train_jobs)
+            print(f"{self.out}: {len(cells)} cells, {len(train_jobs)} cohorts, {runs} runs, demos {size / 1e6:.1f} MB")
         return 0
 
 
@@ -234,7 +234,7 @@ class Import:
     there already is left alone, so that this can be stopped and started at will."""
 
     folder: Annotated[Path, tyro.conf.Positional]
-    """The results, as files or as bundles."""
+    """The results, as files or as archives."""
     paths: Annotated[StudyPaths, tyro.conf.arg(name="")] = field(default_factory=StudyPaths)
 
     def run(self) -> int:

@@ -14,7 +14,7 @@ LARGEST = 15_000_000  # bytes of one archive
 UNPACKED, FILES = 2**33, 100_000  # bytes and files of all archives of a folder
 
 
-class Bundles:
+class ResultArchives:
     """Archives in a folder that grow as results come, numbered on after those there; an archive is always whole."""
 
     def __init__(self, folder: Path, largest: int = LARGEST) -> None:
@@ -34,7 +34,7 @@ class Bundles:
 
 
 @contextmanager
-def unbundled(folder: Path) -> Iterator[Path]:
+def extracted(folder: Path) -> Iterator[Path]:
     """The folder itself, or for a while one with what its archives hold."""
     archives = sorted(folder.glob("results-*.zip"), key=lambda path: (_number(path), path.name))
     if not archives:

@@ -1,4 +1,4 @@
-"""Training jobs that travel (`diacritic-exchange/1`): a manifest of orders and cells, and of each order its result.
+"""Training jobs in files (`diacritic-exchange/1`): a manifest of jobs and cells, and the result of each job.
 
 A result is a file of stacked weights, with notes, and one of codes on the held-out episodes; it exists when its weights
 do.
@@ -25,43 +25,43 @@ FORMAT = "diacritic-exchange/1"
 EXCHANGE = "exchange.json"
 REMEDY = "export the study again"
 _RUN = ("beta", "rate", "auxiliary", "code_scale", "residual_scale")
-_MANY = 100_000  # orders, cells, runs of an order
+_MANY = 100_000  # training jobs, cells, runs of a training job
 _NOTES = ("architecture", "shape", "diverged", "seconds", "supervising", "device", "torch", "code_version")
 
 
 @dataclass(frozen=True)
 class Job:
-    """Orders as checked objects, and the cells that they answer, as whoever reads them understands them."""
+    """Training jobs as checked objects, and the cells that they answer, as whoever reads them understands them."""
 
-    orders: tuple[dict[str, Any], ...]
+    train_jobs: tuple[dict[str, Any], ...]
     cells: tuple[dict[str, Any], ...]
 
 
-def write_job(folder: Path, orders: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> None:
-    write_json(make_folder(folder) / EXCHANGE, {"format": FORMAT, "orders": list(orders), "cells": list(cells)})
+def write_job(folder: Path, train_jobs: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> None:
+    write_json(make_folder(folder) / EXCHANGE, {"format": FORMAT, "orders": list(train_jobs), "cells": list(cells)})
 
 
 def read_job(folder: Path) -> Job:
-    """The manifest of a folder, every order checked."""
+    """The manifest of a folder, every training job checked."""
     path = str(folder / EXCHANGE)
     document = Fields(read_json(folder / EXCHANGE, FORMAT, REMEDY), path, REMEDY)
-    orders, cells = document.items("orders"), document.items("cells")
-    if max(len(orders), len(cells)) > _MANY or not all(isinstance(cell, dict) for cell in cells):
+    train_jobs, cells = document.items("orders"), document.items("cells")
+    if max(len(train_jobs), len(cells)) > _MANY or not all(isinstance(cell, dict) for cell in cells):
         raise document.refusal("cells", f"a list of at most {_MANY} objects")
-    checked = [check_order(order, f"{path}: orders[{k}]") for k, order in enumerate(orders)]
+    checked = [check_train_job(train_job, f"{path}: orders[{k}]") for k, train_job in enumerate(train_jobs)]
     return Job(tuple(checked), tuple(cells))
 
 
-def check_order(order: Any, place: str) -> dict[str, Any]:
-    """An order as it is written, every field checked; names in it may become paths."""
-    given = Fields.of(order, place, REMEDY)
+def check_train_job(train_job: Any, place: str) -> dict[str, Any]:
+    """A training job as it is written, every field checked; names in it may become paths."""
+    given = Fields.of(train_job, place, REMEDY)
     counts = ("demonstrations", "steps", "codes", "forecaster_steps")
     named, texts, optional = ("recording", "learner", "preset"), ("demos_sha256",), ("misled", "start", "low")
     given.only(*named, *texts, *counts, "runs", *optional)
     for name in named:
         safe_name(given.text(name), f"{place}: {name}")
     for name in (*texts, *counts):
-        _ = given.text(name) if name in texts else given.integer(name, default=(0,) if name not in order else ())
+        _ = given.text(name) if name in texts else given.integer(name, default=(0,) if name not in train_job else ())
     given.number("misled", 0.0)
     given.flag("low", True)
     runs, start = given.items("runs"), given.items("start", [])
@@ -77,13 +77,13 @@ def check_order(order: Any, place: str) -> dict[str, Any]:
         raise UserError(place, f"{len(start)} starts for {len(runs)} runs; {REMEDY}")
     for item in start:
         if not (isinstance(item, list | tuple) and len(item) == 2 and type(item[1]) is int and item[1] >= 0):
-            raise given.refusal("start", "a list of [order, run]")
+            raise given.refusal("start", "a list of [training job, run]")
         safe_name(item[0], f"{place}: start")
-    return dict(order)
+    return dict(train_job)
 
 
 def result_paths(folder: Path, name: str) -> tuple[Path, Path]:
-    """The files of codes and of weights of an order."""
+    """The files of codes and of weights of a training job."""
     return folder / f"{name}.npz", folder / f"{name}.safetensors"
 
 
@@ -105,7 +105,7 @@ def write_result(
 
 @dataclass(frozen=True)
 class ResultFiles:
-    """What came back of an order."""
+    """The result of a training job."""
 
     weights: "dict[str, Tensor]"
     """Stacked, with the scale of the recording."""
@@ -116,13 +116,13 @@ class ResultFiles:
 
 
 def read_result(folder: Path, name: str, runs: int) -> ResultFiles | None:
-    """The result of an order of so many runs; none if it is not there yet."""
+    """The result of a training job of so many runs; none if it is not there yet."""
     from diacritic.files.tensors import read_tensors
 
     codes_path, path = result_paths(folder, name)
     if not path.exists():
         return None
-    remedy = f"delete {path.name} and train the order again"
+    remedy = f"delete {path.name} and run the training job again"
     weights, texts = read_tensors(path, remedy)
     try:
         notes = {key: json.loads(text) for key, text in texts.items()}

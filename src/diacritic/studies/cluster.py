@@ -93,7 +93,7 @@ def _run(ray: Any, jobs: Sequence[Job], setting: Setting, say: Say) -> None:
     while waiting or stages:
         while waiting and len(stages) < room:
             job = waiting.popleft()
-            stages[first.remote(job, setting)] = job, job.order is None
+            stages[first.remote(job, setting)] = job, job.train_job is None
         (ready, *_), _ = ray.wait(list(stages), num_returns=1)
         job, judged = stages.pop(ready)
         found = _get(ray, ready, job)
@@ -109,7 +109,7 @@ def _run(ray: Any, jobs: Sequence[Job], setting: Setting, say: Say) -> None:
 def _first_stage(job: Job, setting: Setting) -> list[Row] | None:
     """Training, which may need a GPU; a symbolic job is judged in the same breath."""
     train_one(job, setting)
-    return judge_one(job, setting) if job.order is None else None
+    return judge_one(job, setting) if job.train_job is None else None
 
 
 def _get(ray: Any, reference: Any, job: Job) -> Any:

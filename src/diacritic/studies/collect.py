@@ -1,4 +1,4 @@
-"""Results of trained orders as run folders and ledger rows; what is done already is left alone."""
+"""Results of training jobs as run folders and ledger rows; what is done already is left alone."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from certify.progress import working
-from diacritic.files.archive import unbundled
+from diacritic.files.archive import extracted
 from diacritic.files.demos import Demos
 from diacritic.files.run import BINNER, CodedEpisodes, RunManifest, write_run
 from diacritic.files.versions import versions
@@ -36,14 +36,14 @@ def import_results(
 ) -> int:
     """Measure and play what has come back and is not in the ledgers yet; the number of cells that got rows."""
     written = 0
-    with unbundled(folder) as place:
-        orders, placed = read_placed(place)
-        for number, order in enumerate(orders.values(), 1):
-            asked = waiting(placed, order.name, results)
-            result = read_result(order, place) if asked else None
+    with extracted(folder) as place:
+        train_jobs, placed = read_placed(place)
+        for number, train_job in enumerate(train_jobs.values(), 1):
+            asked = waiting(placed, train_job.name, results)
+            result = read_result(train_job, place) if asked else None
             if result is None:
                 continue
-            with working(f"{number}/{len(orders)} {order.name}"):
+            with working(f"{number}/{len(train_jobs)} {train_job.name}"):
                 rows = judge_result(result, asked, runs, demos, episodes, threads)
             enter(rows, results)
             written += len(asked)
@@ -58,15 +58,15 @@ def enter(rows: Sequence[Row], results: Path) -> None:
         merge_ledger(results / f"{study}.jsonl", [row for row in rows if row["study"] == study])
 
 
-def waiting(placed: Iterable[Placed], order: str, results: Path) -> list[tuple[Cell, list[int]]]:
-    """The cells of an order with those of its runs that have no row yet."""
+def waiting(placed: Iterable[Placed], train_job: str, results: Path) -> list[tuple[Cell, list[int]]]:
+    """The cells of a training job with those of its runs that have no row yet."""
     found, known = [], list(placed)
     studies = {item.cell.study for item in known}
     ledgers = {study: read_keys(results / f"{study}.jsonl") for study in studies}
     for item in known:
         done = ledgers[item.cell.study]
         places = zip(item.cell.run_seeds, item.places, strict=True)
-        missing = [k for seed, (name, k) in places if name == order and key_of(named(item.cell, seed)) not in done]
+        missing = [k for seed, (name, k) in places if name == train_job and key_of(named(item.cell, seed)) not in done]
         if missing:
             found.append((item.cell, missing))
     return found
@@ -84,34 +84,34 @@ def judge_result(
     cell = asked[0][0]
     learned = recording(cell, demos)
     found = measure(result, learned, recording(cell, demos, fresh=True), episodes, threads)
-    names = [None] * len(result.order.runs) if runs is None else unpack(found, learned, runs)
+    names = [None] * len(result.train_job.runs) if runs is None else unpack(found, learned, runs)
     return [_row(found, cell, k, names[k]) for cell, missing in asked for k in missing]
 
 
 def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
     """Every run of a result as a folder of its own; their names."""
-    result, order, notes = found.result, found.result.order, found.result.notes
+    result, train_job, notes = found.result, found.result.train_job, found.result.notes
     with TemporaryDirectory() as folder:
         binner_of(demos).save(Path(folder) / BINNER)
         texts = {BINNER: (Path(folder) / BINNER).read_text(encoding="utf-8")}
     known: dict[str, Any] = {
         **{key: notes[key] for key in ("architecture", "shape", "code_version")},
         "kind": "recorded",
-        "plan": order.plan_digest,
-        "learner": order.learner,
-        "preset": order.preset,
-        "steps": order.steps,
+        "plan": train_job.plan_digest,
+        "learner": train_job.learner,
+        "preset": train_job.preset,
+        "steps": train_job.steps,
         "task": demos.task,
         "parameters": dict(demos.parameters),
         "task_version": demos.task_version,
         "demos_sha256": demos.digest,
-        "N": order.demonstrations,
+        "N": train_job.demonstrations,
         "held_out": found.held_out.demos.episodes,
-        "episodes": CodedEpisodes("held-out", ((order.demonstrations, demos.episodes),)),
+        "episodes": CodedEpisodes("held-out", ((train_job.demonstrations, demos.episodes),)),
         "versions": versions(torch=notes["torch"], numpy=np.__version__),
     }
     names = []
-    for k, run in enumerate(order.runs):
+    for k, run in enumerate(train_job.runs):
         weights = {key: value if key.startswith("scale.") else value[k] for key, value in result.weights.items()}
         row = found.row(k, "task")
         manifest = RunManifest(
@@ -148,18 +148,18 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
     result, notes = found.result, found.result.notes
     judged, diverged = found.row(k, cell.gate), bool(notes["diverged"][k])
     return {
-        **named(cell, result.order.runs[k].seed),
-        "N": result.order.demonstrations,
+        **named(cell, result.train_job.runs[k].seed),
+        "N": result.train_job.demonstrations,
         "diverged": diverged,
         **judged,
         "sufficient": judged["sufficient"] and not diverged,
-        "seconds": round(notes["seconds"] / len(result.order.runs), 3),
-        "forecaster_seconds": round(notes["supervising"] / len(result.order.runs), 3),
-        "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.order.runs), 3),
+        "seconds": round(notes["seconds"] / len(result.train_job.runs), 3),
+        "forecaster_seconds": round(notes["supervising"] / len(result.train_job.runs), 3),
+        "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.train_job.runs), 3),
         "device": notes["device"],
         "versions": versions(torch=notes["torch"], numpy=np.__version__),
         "code_version": notes["code_version"],
-        "demos_sha256": result.order.demos_sha256,
+        "demos_sha256": result.train_job.demos_sha256,
         "run": run,
         **_forgetting(notes.get("forgetting"), k),
         **_bound(found, k),

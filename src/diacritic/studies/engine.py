@@ -17,7 +17,7 @@ from diacritic.studies.job_manifest import export, pack
 from diacritic.studies.ledger import Row, key_of, named, read_keys
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.demonstrations import FORECASTER_STEPS
-from diacritic.training.train_job import Order
+from diacritic.training.train_job import TrainJob
 from diacritic.training.worker import read_result, train_folder
 
 
@@ -28,7 +28,7 @@ class Setting:
     results: Path
     """Ledgers."""
     work: Path
-    """Orders, and what was trained."""
+    """Training jobs, and what was trained."""
     demos: Path = DEMOS
     runs: Path = RUNS
     device: str = "cpu"
@@ -47,7 +47,7 @@ class Job:
     """One cohort, and the runs of cells that it is asked for."""
 
     asked: tuple[tuple[Cell, tuple[int, ...]], ...]
-    order: Order | None = None
+    train_job: TrainJob | None = None
     """How to train it from a recording; a symbolic cell says everything itself."""
 
     @property
@@ -57,23 +57,23 @@ class Job:
     @property
     def name(self) -> str:
         cell = self.asked[0][0]
-        return self.order.name if self.order else f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}"
+        return self.train_job.name if self.train_job else f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}"
 
 
 def jobs_of(cells: Iterable[Cell], setting: Setting) -> list[Job]:
-    """What is missing in the ledgers; recordings that it takes are made, and orders are written, here and now."""
+    """The jobs that the ledgers lack; their recordings are made and their training jobs are written at once."""
     missing = missing_cells(cells, setting.results)
     jobs = [Job(((cell, tuple(range(cell.seeds))),)) for cell in missing if not cell.task.recorded]
     recorded = [cell for cell in missing if cell.task.recorded]
     if recorded:
-        orders, placed = pack(recorded, setting.demos, setting.forecaster_steps)
+        train_jobs, placed = pack(recorded, setting.demos, setting.forecaster_steps)
         for cell in track(recorded, "fresh recordings"):
             recording(cell, setting.demos, fresh=True)
-        export(orders, placed, setting.work, setting.demos)
-        for order in orders:
-            asked = waiting(placed, order.name, setting.results)
+        export(train_jobs, placed, setting.work, setting.demos)
+        for train_job in train_jobs:
+            asked = waiting(placed, train_job.name, setting.results)
             if asked:
-                jobs.append(Job(tuple((cell, tuple(runs)) for cell, runs in asked), order))
+                jobs.append(Job(tuple((cell, tuple(runs)) for cell, runs in asked), train_job))
     return jobs
 
 
@@ -85,15 +85,15 @@ def missing_cells(cells: Iterable[Cell], results: Path) -> list[Cell]:
 
 def train_one(job: Job, setting: Setting) -> None:
     """Train the cohort of a recorded job, unless its result is there."""
-    if job.order is not None:
-        train_folder(setting.work, setting.trained, setting.device, only=job.order.name)
+    if job.train_job is not None:
+        train_folder(setting.work, setting.trained, setting.device, only=job.train_job.name)
 
 
 def judge_one(job: Job, setting: Setting) -> list[Row]:
     """The rows of a job whose cohort is trained; a symbolic one is trained on the spot."""
-    if job.order is None:
+    if job.train_job is None:
         return symbolic.run_cell(job.asked[0][0], setting.device)
-    result = read_result(job.order, setting.trained)
+    result = read_result(job.train_job, setting.trained)
     assert result is not None  # it has been trained
     asked = [(cell, list(runs)) for cell, runs in job.asked]
     return judge_result(result, asked, setting.runs, setting.demos, setting.episodes, setting.threads)
@@ -107,12 +107,12 @@ def run_one(job: Job, setting: Setting) -> list[Row]:
 
 def run_here(jobs: Sequence[Job], setting: Setting, together: int = 1, say: Say = print) -> None:
     """All jobs on this machine; with `together`, so many cohorts train in turns."""
-    if together > 1 and any(job.order for job in jobs):
+    if together > 1 and any(job.train_job for job in jobs):
         train_folder(setting.work, setting.trained, setting.device, together)
-    exact = [job.asked[0][0] for job in jobs if job.order is None] if together > 1 else []
+    exact = [job.asked[0][0] for job in jobs if job.train_job is None] if together > 1 else []
     for rows in symbolic.run_cells(exact, setting.device, together):
         _entered(rows, exact, setting, say)
-    for job in track([job for job in jobs if job.order or together < 2], "jobs"):
+    for job in track([job for job in jobs if job.train_job or together < 2], "jobs"):
         _entered(run_one(job, setting), job.cells, setting, say)
 
 

@@ -1,4 +1,4 @@
-"""Two-stage runs: cells as orders that a machine without a simulator can train, and their results as ledger rows."""
+"""Two-stage runs: cells as training jobs for a machine without a simulator, and their results as ledger rows."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from diacritic.training.cohort_batching import RUNS
 from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
-from diacritic.training.train_job import Order
+from diacritic.training.train_job import TrainJob
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell and where its runs are: which runs of which orders, by the cell's seeds in turn."""
+    """A cell and where its runs are: which runs of which training jobs, by the cell's seeds in turn."""
 
     cell: Cell
     places: tuple[tuple[str, int], ...]
@@ -29,7 +29,7 @@ class Placed:
 
 def pack(
     cells: Iterable[Cell], folder: Path = DEMOS, forecaster_steps: int = FORECASTER_STEPS
-) -> tuple[list[Order], list[Placed]]:
+) -> tuple[list[TrainJob], list[Placed]]:
     """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts."""
     groups: dict[tuple[object, ...], dict[Run, None]] = {}
     known = list(cells)
@@ -39,14 +39,14 @@ def pack(
             raise UserError(cell.name, "is a symbolic cell; `diacritic study run` trains it here")
         _ = learner(cell.learner), preset(cell.preset)  # an unknown name stops before anything is recorded
         groups.setdefault(_kind(cell), {}).update(dict.fromkeys(_runs(cell)))
-    orders: list[Order] = []
+    train_jobs: list[TrainJob] = []
     places: dict[tuple[object, Run], tuple[str, int]] = {}
     for cell in trained:
         kind = _kind(cell)
         different = tuple(groups.pop(kind, {}))
         for runs in (different[first : first + RUNS] for first in range(0, len(different), RUNS)):
             name, digest = recording_name(cell), recording(cell, folder).digest
-            order = Order(
+            train_job = TrainJob(
                 name,
                 digest,
                 demonstrations(cell),
@@ -59,33 +59,34 @@ def pack(
                 cell.misled,
                 _starts(cell.after, runs, places),
             )
-            orders.append(order)
-            places |= {(kind, run): (order.name, k) for k, run in enumerate(runs)}
+            train_jobs.append(train_job)
+            places |= {(kind, run): (train_job.name, k) for k, run in enumerate(runs)}
     placed = [Placed(cell, tuple(places[_kind(cell), run] for run in _runs(cell))) for cell in known]
-    return orders, placed
+    return train_jobs, placed
 
 
-def export(orders: Sequence[Order], placed: Sequence[Placed], out: Path, folder: Path = DEMOS) -> None:
-    """Orders, cells and recordings as one folder; `exchange.json` is written last."""
+def export(train_jobs: Sequence[TrainJob], placed: Sequence[Placed], out: Path, folder: Path = DEMOS) -> None:
+    """Training jobs, cells and recordings as one folder; `exchange.json` is written last."""
     (out / "demos").mkdir(parents=True, exist_ok=True)
-    for name in sorted({order.recording for order in orders}):
+    for name in sorted({train_job.recording for train_job in train_jobs}):
         for suffix in (".npz", ".json"):
             partial = out / "demos" / f"{name}{suffix}.partial"
             shutil.copyfile(folder / f"{name}{suffix}", partial)
             partial.replace(out / "demos" / f"{name}{suffix}")
     cells = [{"cell": item.cell.to_dict(), "places": item.places} for item in placed]
-    write_job(out, [asdict(order) for order in orders], cells)
+    write_job(out, [asdict(train_job) for train_job in train_jobs], cells)
 
 
-def read_placed(folder: Path) -> tuple[dict[str, Order], list[Placed]]:
-    """Orders by name, and cells, of an exported folder or of one with results."""
+def read_placed(folder: Path) -> tuple[dict[str, TrainJob], list[Placed]]:
+    """Training jobs by name, and cells, of an exported folder or of one with results."""
     job = read_job(folder)
-    orders = {order.name: order for order in map(Order.from_dict, job.orders)}
-    return orders, [_placed(item, orders, f"{folder / EXCHANGE}: cells[{k}]") for k, item in enumerate(job.cells)]
+    train_jobs = {train_job.name: train_job for train_job in map(TrainJob.from_dict, job.train_jobs)}
+    path = folder / EXCHANGE
+    return train_jobs, [_placed(item, train_jobs, f"{path}: cells[{k}]") for k, item in enumerate(job.cells)]
 
 
-def _placed(item: Mapping[str, Any], orders: Mapping[str, Order], place: str) -> Placed:
-    """A cell as `export` wrote it; its places are runs of the orders."""
+def _placed(item: Mapping[str, Any], train_jobs: Mapping[str, TrainJob], place: str) -> Placed:
+    """A cell as `export` wrote it; its places are runs of the training jobs."""
     try:
         placed = Placed(Cell.from_dict(item["cell"]), tuple((name, k) for name, k in item["places"]))
         _ = placed.cell.name, placed.cell.digest, named(placed.cell, 0)
@@ -93,9 +94,11 @@ def _placed(item: Mapping[str, Any], orders: Mapping[str, Order], place: str) ->
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
         raise UserError(place, f"is not a cell ({str(problem)[:100]}); {REMEDY}") from None
-    runs = [(orders[name].runs, k) if name in orders and type(k) is int else ((), 0) for name, k in placed.places]
+    runs = [
+        (train_jobs[name].runs, k) if name in train_jobs and type(k) is int else ((), 0) for name, k in placed.places
+    ]
     if len(runs) != len(placed.cell.run_seeds) or not all(0 <= k < len(those) for those, k in runs):
-        raise UserError(place, f"names runs that no order has, or not one for each seed; {REMEDY}")
+        raise UserError(place, f"names runs that no training job has, or not one for each seed; {REMEDY}")
     return placed
 
 

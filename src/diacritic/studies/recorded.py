@@ -125,13 +125,13 @@ class Measured:
 
 def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: int = 0) -> Measured:
     """Judge all runs of a result, and play so many episodes with each (0: none)."""
-    if demos.digest != result.order.demos_sha256:
+    if demos.digest != result.train_job.demos_sha256:
         said = "is not the recording that these runs learned from; record it with the version of then"
-        raise UserError(result.order.recording, said)
+        raise UserError(result.train_job.recording, said)
     task, player = task_of(demos), player_of(result)
-    held = demos.take(slice(result.order.demonstrations, None))
+    held = demos.take(slice(result.train_job.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
-    classes = whole.take(slice(result.order.demonstrations, None))
+    classes = whole.take(slice(result.train_job.demonstrations, None))
     codes, actions = watch(player, held, task, demos.symbol_names)
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from certify.errors import UserError
-from diacritic.files.archive import Bundles
+from diacritic.files.archive import ResultArchives
 from diacritic.training.worker import train_folder
 
 
@@ -28,8 +28,8 @@ def main() -> int:
     given = parser.parse_args()
     out = given.out or given.folder / "results"
     try:
-        bundles = None if given.bundle is None else Bundles(given.bundle)
-        train_folder(given.folder, out, given.device, given.together, given.only, given.half, bundles)
+        archives = None if given.bundle is None else ResultArchives(given.bundle)
+        train_folder(given.folder, out, given.device, given.together, given.only, given.half, archives)
     except UserError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2

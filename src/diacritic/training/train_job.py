@@ -1,4 +1,4 @@
-"""An order: one cohort to be trained from a recording, as data, so that another machine can do it."""
+"""A training job: one cohort to be trained from a recording, as data, so that another machine can do it."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from diacritic.files.job import check_order
+from diacritic.files.job import check_train_job
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
@@ -19,8 +19,8 @@ BATCH = 512
 
 
 @dataclass(frozen=True)
-class Order:
-    """Everything that decides what comes out; equal orders are trained once."""
+class TrainJob:
+    """Everything that decides what comes out; equal training jobs are trained once."""
 
     recording: str
     """Name of the recording in the folder."""
@@ -36,7 +36,7 @@ class Order:
     misled: float = 0.0
     """Share of the episodes whose forecasts are those of an episode of another class."""
     start: tuple[tuple[str, int], ...] = ()
-    """Of each run the order, by name, and its run whose weights it starts from; none: from random weights."""
+    """Of each run the training job, by name, and its run whose weights it starts from; none: from random weights."""
     low: bool = True
     """On CUDA, bf16 for everything but the code scan."""
 
@@ -63,7 +63,7 @@ class Order:
 
     @property
     def formers(self) -> set[str]:
-        """The names of the orders that must be trained before it."""
+        """The names of the training jobs that must be trained before it."""
         return {name for name, _ in self.start}
 
     def plan(self, decisions: int, device: str) -> Plan:
@@ -73,8 +73,8 @@ class Order:
         return Plan(chosen, preset(self.preset), self.runs, self.steps, architecture, BATCH, low=precision)
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any]) -> "Order":
+    def from_dict(document: Mapping[str, Any]) -> "TrainJob":
         """As `asdict` wrote it."""
-        checked = check_order(document, "order")
+        checked = check_train_job(document, "order")
         start = tuple((name, k) for name, k in checked.get("start", ()))
-        return Order(**{**checked, "runs": tuple(Run(**item) for item in checked["runs"]), "start": start})
+        return TrainJob(**{**checked, "runs": tuple(Run(**item) for item in checked["runs"]), "start": start})

@@ -1,7 +1,7 @@
-"""Orders from a folder: train them on a machine that has nothing but torch, numpy and safetensors.
+"""Training jobs from a folder: train them on a machine that has nothing but torch, numpy and safetensors.
 
-The folder holds `exchange.json` (orders, and the cells that they answer) and `demos/`. What comes out is small: of each
-order one file of stacked weights and one of codes on the held-out episodes, written as it is done.
+The folder holds `exchange.json` (training jobs and the cells that they answer) and `demos/`. The results are small: for
+each training job one file of stacked weights and one of codes on the held-out episodes, written as soon as it is done.
 """
 
 import json
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files import job
-from diacritic.files.archive import Bundles
+from diacritic.files.archive import ResultArchives
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import load
 from diacritic.files.job import ResultFiles
@@ -35,7 +35,7 @@ from diacritic.training.forecaster import mislead
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.runs import warm_start
 from diacritic.training.scheduler import CHUNK, round_robin
-from diacritic.training.train_job import Order
+from diacritic.training.train_job import TrainJob
 
 TIMES, NETWORKS = "times.json", "networks"
 SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
@@ -46,9 +46,9 @@ POLICY = ("act", "choose")
 
 @dataclass
 class Ready:
-    """An order with all that its training needs, and the codes that it shows on the way."""
+    """A training job with all that its training needs, and the codes that it shows on the way."""
 
-    order: Order
+    train_job: TrainJob
     share: CohortPart
     prepared: Prepared
     supervising: float
@@ -60,7 +60,7 @@ class Ready:
 
 @dataclass
 class Training:
-    """One cohort in training: an order, or several of equal plans and sizes."""
+    """One cohort in training: a training job, or several of equal plans and sizes."""
 
     parts: list[Ready]
     cohort: Cohort
@@ -98,7 +98,7 @@ class Training:
         self.seconds += time.perf_counter() - begun
 
     def _forget(self) -> None:
-        """Every order's runs forget on its own recording, and the cohort takes their weights over."""
+        """Every training job's runs forget on its own recording, and the cohort takes their weights over."""
         found = []
         for part, cohort in self.split():
             after = forgotten(cohort)
@@ -114,7 +114,7 @@ class Training:
             part.snapshots[self.cohort.step] = held_out_codes(cohort, part.prepared.held_out)
 
     def split(self) -> Iterator[tuple[Ready, Cohort]]:
-        """Every order with its own runs."""
+        """Every training job with its own runs."""
         return zip(self.parts, split(self.cohort, [part.share for part in self.parts]), strict=True)
 
 
@@ -125,25 +125,25 @@ def train_folder(
     together: int = 1,
     only: str = "",
     half: bool = False,
-    bundles: Bundles | None = None,
+    archives: ResultArchives | None = None,
     most: int | None = None,
 ) -> None:
-    """Train every order whose name holds all words of `only` and that has no result in `out` yet.
+    """Run every training job whose name holds all words of `only` and that has no result in `out` yet.
 
-    Orders that differ in nothing but their recordings and runs train as one cohort of at most `most` runs, which
+    Training jobs that differ in nothing but their recordings and runs train as one cohort of at most `most` runs, which
     changes no result; by default they do so on CUDA, where it saves time.
     """
     given = job.read_job(folder)
-    orders = [Order.from_dict(item) for item in given.orders]
-    chosen = [order for order in orders if all(word in order.name for word in only.split())]
+    train_jobs = [TrainJob.from_dict(item) for item in given.train_jobs]
+    chosen = [train_job for train_job in train_jobs if all(word in train_job.name for word in only.split())]
+    by_name = {train_job.name: train_job for train_job in train_jobs}
     if not chosen:
-        raise UserError("--only", f"no order's name holds {only!r}; there are {', '.join(o.name for o in orders)}")
-    job.write_job(out, given.orders, given.cells)
-    by_name = {order.name: order for order in orders}
-    missing = [order for order in chosen if not finished(order, out)]
+        raise UserError("--only", f"no training job's name holds {only!r}; there are {', '.join(by_name)}")
+    job.write_job(out, given.train_jobs, given.cells)
+    missing = [train_job for train_job in chosen if not finished(train_job, out)]
     print(f"{len(chosen) - len(missing)} of {len(chosen)} cohorts are there already", flush=True)
     generations = [
-        [order for order in generation if order in missing or not finished(order, out)]
+        [train_job for train_job in generation if train_job in missing or not finished(train_job, out)]
         for generation in _generations(missing, by_name)
     ]
     if most is None:
@@ -154,31 +154,32 @@ def train_folder(
         for training in round_robin(started, together):
             training.finish()
             for part, cohort in training.split():
-                seconds = training.seconds * len(part.order.runs) / len(training.cohort.plan.runs)
+                seconds = training.seconds * len(part.train_job.runs) / len(training.cohort.plan.runs)
                 kept, done = _keep(part, cohort, seconds, half, out), done + 1
-                if bundles is not None:
-                    bundles.add([*kept, *([out / job.EXCHANGE] if done == 1 else [])])
-                told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s"
-                print(f"{done}/{waiting} {part.order.name}: {told}; {time.perf_counter() - begun:.0f} s", flush=True)
+                if archives is not None:
+                    archives.add([*kept, *([out / job.EXCHANGE] if done == 1 else [])])
+                told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s; {time.perf_counter() - begun:.0f} s"
+                print(f"{done}/{waiting} {part.train_job.name}: {told}", flush=True)
 
 
-def _generations(chosen: Sequence[Order], by_name: Mapping[str, Order]) -> list[list[Order]]:
-    """The orders with those that they start from, the latter in earlier lists."""
-    formers = {name: order.name for order in chosen for name in order.formers}
+def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) -> list[list[TrainJob]]:
+    """The training jobs with those that they start from, the latter in earlier lists."""
+    formers = {name: train_job.name for train_job in chosen for name in train_job.formers}
     if not formers:
         return [list(chosen)]
     for name, asked in formers.items():
         if name not in by_name:
-            raise UserError(asked, f"starts from {name}, which is no order of this folder; export the study again")
-    earlier = _generations([order for name, order in by_name.items() if name in formers], by_name)
-    known = {order.name for generation in earlier for order in generation}
-    return [*earlier, [order for order in chosen if order.name not in known]]
+            reason = f"starts from {name}, which is not a training job of this folder; export the study again"
+            raise UserError(asked, reason)
+    earlier = _generations([train_job for name, train_job in by_name.items() if name in formers], by_name)
+    known = {train_job.name for generation in earlier for train_job in generation}
+    return [*earlier, [train_job for train_job in chosen if train_job.name not in known]]
 
 
-def finished(order: Order, out: Path) -> bool:
-    """Whether this version of the code has trained the order already; a result that is not whole counts for nothing."""
+def finished(train_job: TrainJob, out: Path) -> bool:
+    """Whether this version of the code has finished the training job; an incomplete result does not count."""
     try:
-        result = read_result(order, out)
+        result = read_result(train_job, out)
     except UserError:
         return False
     return result is not None and result.notes["code_version"] == code_version()
@@ -186,74 +187,80 @@ def finished(order: Order, out: Path) -> bool:
 
 @dataclass(frozen=True)
 class Result(ResultFiles):
-    """What came back of an order, and the order."""
+    """A training job and its result."""
 
-    order: Order
+    train_job: TrainJob
 
 
-def read_result(order: Order, out: Path) -> Result | None:
-    """The result of an order; none if it is not there yet."""
-    files = job.read_result(out, order.name, len(order.runs))
-    return None if files is None else Result(**vars(files), order=order)
+def read_result(train_job: TrainJob, out: Path) -> Result | None:
+    """The result of a training job; none if it is not there yet."""
+    files = job.read_result(out, train_job.name, len(train_job.runs))
+    return None if files is None else Result(**vars(files), train_job=train_job)
 
 
 def trainings(
     folder: Path,
-    orders: Sequence[Order],
+    train_jobs: Sequence[TrainJob],
     device: str,
     most: int,
     half: bool,
-    by_name: Mapping[str, Order],
+    by_name: Mapping[str, TrainJob],
     out: Path,
 ) -> Iterator[Training]:
-    """The cohorts of orders at their start; those that they start from are known by name and lie in `out`."""
-    ready = _ready(folder, orders, device, by_name, out)
-    described = ((kind(one.share, device) if most else None, len(one.order.runs), one) for one in ready)
+    """The cohorts of training jobs at their start; those that they start from are known by name and lie in `out`."""
+    ready = _ready(folder, train_jobs, device, by_name, out)
+    described = ((kind(one.share, device) if most else None, len(one.train_job.runs), one) for one in ready)
     for parts in pack(described, most):
         yield Training(parts, one_cohort([part.share for part in parts], device), half)
 
 
 def _ready(
-    folder: Path, orders: Sequence[Order], device: str, by_name: Mapping[str, Order], out: Path
+    folder: Path, train_jobs: Sequence[TrainJob], device: str, by_name: Mapping[str, TrainJob], out: Path
 ) -> Iterator[Ready]:
-    for order in orders:
-        task, prepared = _prepared(folder / "demos" / order.recording, order.demonstrations, order.demos_sha256)
-        plan = order.plan(len(task.decisions), device)
-        seeds, where, begun = order.seeds, folder / NETWORKS, time.perf_counter()
+    for train_job in train_jobs:
+        stem = folder / "demos" / train_job.recording
+        task, prepared = _prepared(stem, train_job.demonstrations, train_job.demos_sha256)
+        plan = train_job.plan(len(task.decisions), device)
+        seeds, where, begun = train_job.seeds, folder / NETWORKS, time.perf_counter()
         data = supervise(
-            prepared.data, plan.learner, seeds, device, order.forecaster_steps, where, teacher_steps=order.steps
+            prepared.data, plan.learner, seeds, device, train_job.forecaster_steps, where, teacher_steps=train_job.steps
         )
-        data = _misled(data, order)
+        data = _misled(data, train_job)
         supervising = time.perf_counter() - begun
-        data = _by_run(data, [seeds.index(run.seed) for run in order.runs])
-        begin = _warm(order, plan, data, by_name, out) if order.start else start(plan, data)
-        yield Ready(order, CohortPart(plan, data, begin), prepared, supervising)
+        data = _by_run(data, [seeds.index(run.seed) for run in train_job.runs])
+        begin = _warm(train_job, plan, data, by_name, out) if train_job.start else start(plan, data)
+        yield Ready(train_job, CohortPart(plan, data, begin), prepared, supervising)
 
 
-def _warm(order: Order, plan: Plan, data: Data, by_name: Mapping[str, Order], out: Path) -> dict[str, torch.Tensor]:
-    """Each run's start from the run that its order names; heads that were thrown away begin anew."""
-    results = {name: read_result(by_name[name], out) for name in order.formers}
+def _warm(
+    train_job: TrainJob, plan: Plan, data: Data, by_name: Mapping[str, TrainJob], out: Path
+) -> dict[str, torch.Tensor]:
+    """Each run's start from the run that its training job names; heads that were discarded start again."""
+    results = {name: read_result(by_name[name], out) for name in train_job.formers}
     found = []
-    for name, k in order.start:
+    for name, k in train_job.start:
         result = results[name]
-        if result is None or k >= len(result.order.runs):
-            raise UserError(order.name, f"run {k} of {name}, which it starts from, is not in {out}; train that first")
+        if result is None or k >= len(result.train_job.runs):
+            reason = f"run {k} of {name}, which it starts from, is not in {out}; train that first"
+            raise UserError(train_job.name, reason)
         own = {key: value[k] for key, value in result.weights.items() if not key.startswith("scale.")}
         found.append((f"{name}, run {k}", own))
     return warm_start(found, plan, data)
 
 
-def _misled(data: Data, order: Order) -> Data:
+def _misled(data: Data, train_job: TrainJob) -> Data:
     """Forecasts of a share of the episodes swapped for those of episodes with another pending class."""
-    if not order.misled or data.joint is None:
+    if not train_job.misled or data.joint is None:
         return data
     found = {name: getattr(data, name) for name in ("forecast", "pending")}
     classes = data.joint[data.last_reveal]
     changed = {
-        name: mislead(value, classes, order.misled, order.seeds) for name, value in found.items() if value is not None
+        name: mislead(value, classes, train_job.misled, train_job.seeds)
+        for name, value in found.items()
+        if value is not None
     }
     if not changed:
-        raise UserError(order.name, f"{order.learner} regresses no forecast, so that nothing can be misled")
+        raise UserError(train_job.name, f"{train_job.learner} regresses no forecast, so that nothing can be misled")
     return replace(data, **changed)
 
 
@@ -261,7 +268,7 @@ def _misled(data: Data, order: Order) -> Data:
 def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepared]:
     demos = load(stem)
     if demos.digest != digest:
-        raise UserError(str(stem), "is another recording than the order names; export the study again")
+        raise UserError(str(stem), "is another recording than the training job names; export the study again")
     task = task_of(demos)
     return task, prepare(*demos.split(demonstrations), task)
 
@@ -274,11 +281,11 @@ def _by_run(data: Data, owner: list[int]) -> Data:
 
 def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) -> tuple[Path, Path]:
     """Codes first, weights last: a result is there when its weights are."""
-    order, name = part.order, part.order.name
-    kind = np.uint8 if order.codes <= 256 else np.uint16
+    train_job, name = part.train_job, part.train_job.name
+    kind = np.uint8 if train_job.codes <= 256 else np.uint16
     snapshots = {step: codes.astype(kind) for step, codes in part.snapshots.items()}
     notes = {
-        "order": asdict(order),
+        "order": asdict(train_job),
         "architecture": asdict(cohort.plan.carrier),
         "shape": asdict(cohort.given.shape),
         "diverged": cohort.optimiser.diverged.tolist(),
@@ -294,7 +301,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
     weights = {key: value.half() if half else value for key, value in weights.items()}
     paths = job.write_result(out, name, weights | part.prepared.scale.tensors(), snapshots, notes)
     times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
-    times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(order.runs)}
+    times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(train_job.runs)}
     write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
     return paths
 

@@ -9,7 +9,7 @@ import pytest
 from exchanged import FREE, PLAIN, exported
 
 from certify.errors import UserError
-from diacritic.files.archive import Bundles
+from diacritic.files.archive import ResultArchives
 from diacritic.files.job import EXCHANGE
 from diacritic.rollout.run_loading import groups
 from diacritic.studies.collect import import_results
@@ -26,7 +26,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     cells = [PLAIN, FREE, replace(PLAIN, gate="relaxed"), replace(PLAIN, learner="gru-8", preset="textbook")]
     exported(cells, folder / "x", folder / "demos")
-    train_folder(folder / "x", folder / "back", bundles=Bundles(folder / "bundles"))
+    train_folder(folder / "x", folder / "back", archives=ResultArchives(folder / "archives"))
     return folder
 
 
@@ -70,9 +70,9 @@ def test_rows_runs_and_going_on(home: Path, tmp_path: Path):
     assert (tmp_path / "results" / "tiny.jsonl").stat().st_mtime_ns == before
 
 
-def test_bundles_give_the_same_rows_and_a_lost_row_comes_back(home: Path, tmp_path: Path):
+def test_archives_give_the_same_rows_and_a_lost_row_comes_back(home: Path, tmp_path: Path):
     bring(home, tmp_path / "a")
-    bring(home, tmp_path / "b", "bundles")
+    bring(home, tmp_path / "b", "archives")
     ledgers = [tmp_path / name / "results" / "tiny.jsonl" for name in "ab"]
     first, second = ([{**row, "rollout_seconds": 0} for row in read_ledger(path)] for path in ledgers)
     assert first == second
@@ -89,8 +89,8 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
     found = list(groups([tmp_path / "runs"]))
     assert sorted(len(group.runs) for group in found) == [2, 4]
     plain = next(group for group in found if len(group.runs) == 4)
-    orders = json.loads((home / "back" / EXCHANGE).read_text())["orders"]
-    assert {run.manifest.demos_sha256 for run in plain.runs} == {orders[0]["demos_sha256"]}
+    train_jobs = json.loads((home / "back" / EXCHANGE).read_text())["orders"]
+    assert {run.manifest.demos_sha256 for run in plain.runs} == {train_jobs[0]["demos_sha256"]}
     for run in plain.runs:
         with np.load(run.path / "codes.npz") as arrays:
             assert arrays["codes"].shape == (27, 16)
@@ -99,9 +99,9 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
 
 
 def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path):
-    (order,), _ = exported([replace(PLAIN, learner="gaussian", preset="textbook")], tmp_path / "x", home / "demos")
+    (train_job,), _ = exported([replace(PLAIN, learner="gaussian", preset="textbook")], tmp_path / "x", home / "demos")
     train_folder(tmp_path / "x", tmp_path / "back")
-    result = read_result(order, tmp_path / "back")
+    result = read_result(train_job, tmp_path / "back")
     assert result is not None
     profiles = result.notes["kl_profile"]
     assert [len(profile) for profile in profiles] == [27, 27]
@@ -116,9 +116,9 @@ def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path)
 
 
 def test_results_of_another_recording_are_refused(home: Path, tmp_path: Path):
-    orders, _ = exported([PLAIN], tmp_path / "x", home / "demos")
+    train_jobs, _ = exported([PLAIN], tmp_path / "x", home / "demos")
     train_folder(tmp_path / "x", tmp_path / "back")
-    result = read_result(orders[0], tmp_path / "back")
+    result = read_result(train_jobs[0], tmp_path / "back")
     assert result is not None
     fresh = recording(PLAIN, home / "demos", fresh=True)
     with pytest.raises(UserError, match="not the recording that these runs learned from"):

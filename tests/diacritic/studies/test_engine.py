@@ -31,7 +31,7 @@ def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 def test_both_kinds_run_once_and_only_what_is_missing_runs_again(tmp_path: Path):
     cells, where = [TOY, PLAIN, FREE], setting(tmp_path)
     jobs = jobs_of(cells, where)
-    assert [(job.order is None, len(job.cells)) for job in jobs] == [(True, 1), (False, 2)]
+    assert [(job.train_job is None, len(job.cells)) for job in jobs] == [(True, 1), (False, 2)]
     said: list[str] = []
     run_here(jobs, where, say=said.append)
     assert len(said) == 3

@@ -30,10 +30,10 @@ def test_numbers_share_a_cohort_and_everything_else_does_not(demos: Path):
         replace(PLAIN, forecaster=7),
         replace(PLAIN, misled=0.5),
     ]
-    orders, placed = pack([*numbers, *others], demos)
-    assert [len(order.runs) for order in orders] == [10, *[2] * len(others)]
-    assert [order.forecaster_steps for order in orders[-2:]] == [7, FORECASTER_STEPS]
-    by_name = {order.name: order for order in orders}
+    train_jobs, placed = pack([*numbers, *others], demos)
+    assert [len(train_job.runs) for train_job in train_jobs] == [10, *[2] * len(others)]
+    assert [train_job.forecaster_steps for train_job in train_jobs[-2:]] == [7, FORECASTER_STEPS]
+    by_name = {train_job.name: train_job for train_job in train_jobs}
     for item in placed:
         runs = [by_name[name].runs[k] for name, k in item.places]
         cell = item.cell
@@ -43,9 +43,9 @@ def test_numbers_share_a_cohort_and_everything_else_does_not(demos: Path):
 def test_an_order_names_the_runs_that_it_starts_from(demos: Path):
     easy = replace(PLAIN, task=task("two-cues", gap=2, first_gap=1, episodes=40), beta=0.0, seeds=1)
     hard = [replace(PLAIN, after=easy, beta=beta) for beta in (0.0, 0.1)]
-    orders, placed = pack([PLAIN, *hard, replace(easy, beta=0.5)], demos)
-    former, plain, later = orders
-    assert [len(order.runs) for order in orders] == [3, 2, 4]
+    train_jobs, placed = pack([PLAIN, *hard, replace(easy, beta=0.5)], demos)
+    former, plain, later = train_jobs
+    assert [len(train_job.runs) for train_job in train_jobs] == [3, 2, 4]
     assert [run.beta for run in former.runs] == [0.0, 0.0, 0.5]
     assert [item.cell for item in placed] == [PLAIN, *hard, replace(easy, beta=0.5)]
     assert later.start == tuple((former.name, k) for k in (0, 1, 0, 1))
@@ -54,21 +54,21 @@ def test_an_order_names_the_runs_that_it_starts_from(demos: Path):
 
 
 def test_studies_that_share_a_cell_share_its_runs_and_gates_share_them_too(demos: Path):
-    orders, placed = pack([PLAIN, replace(PLAIN, study="other"), replace(PLAIN, gate="relaxed")], demos)
-    assert [len(order.runs) for order in orders] == [2]
+    train_jobs, placed = pack([PLAIN, replace(PLAIN, study="other"), replace(PLAIN, gate="relaxed")], demos)
+    assert [len(train_job.runs) for train_job in train_jobs] == [2]
     assert len({item.places for item in placed}) == 1
 
 
 def test_large_cohorts_are_cut(demos: Path):
-    orders, placed = pack([replace(PLAIN, seeds=RUNS + 3)], demos)
-    assert [len(order.runs) for order in orders] == [RUNS, 3]
-    assert placed[0].places[RUNS] == (orders[1].name, 0)
+    train_jobs, placed = pack([replace(PLAIN, seeds=RUNS + 3)], demos)
+    assert [len(train_job.runs) for train_job in train_jobs] == [RUNS, 3]
+    assert placed[0].places[RUNS] == (train_jobs[1].name, 0)
 
 
 def test_the_folder_is_read_as_it_was_written(tmp_path: Path, demos: Path):
-    orders, placed = exported([PLAIN, FREE], tmp_path, demos)
+    train_jobs, placed = exported([PLAIN, FREE], tmp_path, demos)
     known, cells = read_placed(tmp_path)
-    assert list(known.values()) == orders
+    assert list(known.values()) == train_jobs
     assert cells == placed
     assert sorted(path.suffix for path in (tmp_path / "demos").iterdir()) == [".json", ".npz"]
 

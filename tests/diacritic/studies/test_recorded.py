@@ -40,9 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Result:
-    (order,), _ = exported([PLAIN], folder / "x", folder / "demos")
+    (train_job,), _ = exported([PLAIN], folder / "x", folder / "demos")
     train_folder(folder / "x", folder / "back")
-    found = read_result(order, folder / "back")
+    found = read_result(train_job, folder / "back")
     assert found is not None
     return found
 
@@ -121,9 +121,9 @@ def test_imitation_errors_are_in_standard_deviations_of_the_action(measured: Mea
 
 def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Path):
     cell = replace(PLAIN, task=task("weighing", gap=1, hold=1, episodes=16), demonstrations=8, seeds=1)
-    (order,), _ = exported([cell], folder / "w", folder / "demos")
+    (train_job,), _ = exported([cell], folder / "w", folder / "demos")
     train_folder(folder / "w", folder / "w-back")
-    result = read_result(order, folder / "w-back")
+    result = read_result(train_job, folder / "w-back")
     assert result is not None
     demos = recording(cell, folder / "demos")
     found = measure(result, demos, demos, 2, threads=1)

@@ -1,4 +1,4 @@
-"""Orders of a folder train without a simulator, resume, survive damage, and are the same however they are packed."""
+"""Training jobs run without a simulator, resume, survive damage, and give the same results however they are packed."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from exchanged import FREE, PLAIN, exported
 import certify
 import diacritic
 from certify.errors import UserError
-from diacritic.files.archive import Bundles
+from diacritic.files.archive import ResultArchives
 from diacritic.files.job import EXCHANGE, read_job
 from diacritic.studies.tasks import task
 from diacritic.training import compress_recorded, worker
@@ -47,7 +47,7 @@ def lean(folder: Path) -> dict[str, str]:
 
 
 def test_nothing_but_torch_numpy_and_safetensors_is_needed(tmp_path: Path, demos: Path):
-    orders, _ = exported([PLAIN, *SUPERVISED], tmp_path / "x", demos)
+    train_jobs, _ = exported([PLAIN, *SUPERVISED], tmp_path / "x", demos)
     environment = lean(tmp_path / "lean")
     absent = "import importlib.util as i; print([n for n in ('mujoco', 'tyro', 'rich', 'scipy') if i.find_spec(n)])"
     bare = [sys.executable, "-S"]
@@ -57,17 +57,17 @@ def test_nothing_but_torch_numpy_and_safetensors_is_needed(tmp_path: Path, demos
     assert done.returncode == 0, done.stderr
     results = tmp_path / "x" / "results"
     times = json.loads((results / "times.json").read_text())
-    assert times.keys() == {order.name for order in orders}
-    for order in orders:
-        result = read_result(order, results)
+    assert times.keys() == {train_job.name for train_job in train_jobs}
+    for train_job in train_jobs:
+        result = read_result(train_job, results)
         assert result is not None
         assert result.codes.dtype == np.uint8
         assert result.codes.shape[1:] == (2, 27, 16)
-        assert result.steps[-1] == order.steps
+        assert result.steps[-1] == train_job.steps
         heads = {name.split(".")[0] for name in result.weights}
         assert heads == {"observe", "previous", "residual", "codebook", "act", "scale"}
-        assert times[order.name]["training"] > 0
-    supervised = next(order for order in orders if order.learner == "teacher-state")
+        assert times[train_job.name]["training"] > 0
+    supervised = next(train_job for train_job in train_jobs if train_job.learner == "teacher-state")
     assert times[supervised.name]["forecasters"] > 0
 
 
@@ -93,7 +93,7 @@ def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
     tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch
 ):
     other = replace(PLAIN, task=task("two-cues", gap=1, first_gap=1, episodes=40, recording=1), seeds=3)
-    orders, _ = exported([PLAIN, replace(PLAIN, learner="join"), other], tmp_path / "x", demos)
+    train_jobs, _ = exported([PLAIN, replace(PLAIN, learner="join"), other], tmp_path / "x", demos)
     sizes: list[int] = []
     made = worker.one_cohort
 
@@ -105,8 +105,8 @@ def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
     train_folder(tmp_path / "x", tmp_path / "apart")
     train_folder(tmp_path / "x", tmp_path / "joined", half=True, most=5)
     assert sizes == [2, 2, 3, 2, 5]
-    for order in orders:
-        one, two = (read_result(order, tmp_path / name) for name in ("apart", "joined"))
+    for train_job in train_jobs:
+        one, two = (read_result(train_job, tmp_path / name) for name in ("apart", "joined"))
         assert one is not None
         assert two is not None
         assert one.steps == two.steps
@@ -119,7 +119,7 @@ def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
             assert one.notes[key] == two.notes[key]
     seconds = [times["training"] for times in json.loads((tmp_path / "joined/times.json").read_text()).values()]
     assert seconds[2] == pytest.approx(1.5 * seconds[1])  # by runs
-    (tmp_path / "joined" / f"{orders[0].name}.npz").unlink()
+    (tmp_path / "joined" / f"{train_jobs[0].name}.npz").unlink()
     train_folder(tmp_path / "x", tmp_path / "joined", half=True, most=5)
     assert sizes[5:] == [2]
 
@@ -147,39 +147,39 @@ def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: P
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 def test_a_damaged_result_is_trained_again(tmp_path: Path, demos: Path, suffix: str):
-    (order,), _ = exported([PLAIN], tmp_path / "x", demos)
+    (train_job,), _ = exported([PLAIN], tmp_path / "x", demos)
     results = tmp_path / "x" / "results"
     train_folder(tmp_path / "x", results)
-    path = results / f"{order.name}{suffix}"
+    path = results / f"{train_job.name}{suffix}"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert not finished(order, results)
+    assert not finished(train_job, results)
     with pytest.raises(UserError, match="whole"):
-        read_result(order, results)
+        read_result(train_job, results)
     train_folder(tmp_path / "x", results)
-    assert finished(order, results)
+    assert finished(train_job, results)
 
 
 def test_half_precision_halves_the_file_and_codes_are_those_of_the_rounded_weights(tmp_path: Path, demos: Path):
-    (order,), _ = exported([PLAIN], tmp_path / "x", demos)
+    (train_job,), _ = exported([PLAIN], tmp_path / "x", demos)
     train_folder(tmp_path / "x", tmp_path / "full")
-    train_folder(tmp_path / "x", tmp_path / "half", half=True, bundles=Bundles(tmp_path / "bundles"))
-    sizes = [(tmp_path / name / f"{order.name}.safetensors").stat().st_size for name in ("full", "half")]
+    train_folder(tmp_path / "x", tmp_path / "half", half=True, archives=ResultArchives(tmp_path / "archives"))
+    sizes = [(tmp_path / name / f"{train_job.name}.safetensors").stat().st_size for name in ("full", "half")]
     assert sizes[1] < 0.55 * sizes[0]
-    full, half = (read_result(order, tmp_path / name) for name in ("full", "half"))
+    full, half = (read_result(train_job, tmp_path / name) for name in ("full", "half"))
     assert full is not None
     assert half is not None
     for name, value in full.weights.items():
         expected = value if name.startswith("scale.") else value.half()
         assert torch.equal(half.weights[name], expected)
-    assert [path.name for path in (tmp_path / "bundles").iterdir()] == ["results-1.zip"]
+    assert [path.name for path in (tmp_path / "archives").iterdir()] == ["results-1.zip"]
 
 
 def test_words_choose_orders_and_bad_folders_are_named(tmp_path: Path, demos: Path):
-    orders, _ = exported([PLAIN, replace(PLAIN, learner="join")], tmp_path / "x", demos)
+    train_jobs, _ = exported([PLAIN, replace(PLAIN, learner="join")], tmp_path / "x", demos)
     train_folder(tmp_path / "x", tmp_path / "out", only="join carousel")
-    assert [finished(order, tmp_path / "out") for order in orders] == [False, True]
-    with pytest.raises(UserError, match="no order's name holds 'absent'"):
+    assert [finished(train_job, tmp_path / "out") for train_job in train_jobs] == [False, True]
+    with pytest.raises(UserError, match="no training job's name holds 'absent'"):
         train_folder(tmp_path / "x", tmp_path / "out", only="absent")
     with pytest.raises(UserError, match="cannot be read"):
         read_job(tmp_path / "nowhere")
@@ -194,8 +194,8 @@ def test_orders_start_from_others_which_are_trained_before(tmp_path: Path, demos
     hard = replace(PLAIN, after=easy, steps=1)
     (former, other, later), _ = exported([PLAIN, hard], tmp_path / "x", demos)
     train_folder(tmp_path / "x", tmp_path / "out", together=2, only=later.name)
-    assert [finished(order, tmp_path / "out") for order in (former, other, later)] == [True, False, True]
-    first, second = (read_result(order, tmp_path / "out") for order in (former, later))
+    assert [finished(train_job, tmp_path / "out") for train_job in (former, other, later)] == [True, False, True]
+    first, second = (read_result(train_job, tmp_path / "out") for train_job in (former, later))
     assert first is not None
     assert second is not None
     moved = (second.weights["residual.out.weight"] - first.weights["residual.out.weight"]).abs()
@@ -206,15 +206,15 @@ def test_orders_start_from_others_which_are_trained_before(tmp_path: Path, demos
     document = json.loads((tmp_path / "x" / EXCHANGE).read_text())
     document["orders"] = [item for item in document["orders"] if item["start"]]
     (tmp_path / "x" / EXCHANGE).write_text(json.dumps(document))
-    with pytest.raises(UserError, match="which is no order of this folder"):
+    with pytest.raises(UserError, match="which is not a training job of this folder"):
         train_folder(tmp_path / "x", tmp_path / "new")
 
 
 def test_misled_forecasts_change_what_is_learned_and_need_forecasts(tmp_path: Path, demos: Path):
     informed = replace(PLAIN, learner="task-informed")
-    orders, _ = exported([informed, replace(informed, misled=0.5)], tmp_path / "x", demos)
+    train_jobs, _ = exported([informed, replace(informed, misled=0.5)], tmp_path / "x", demos)
     train_folder(tmp_path / "x", tmp_path / "out")
-    right, wrong = (read_result(order, tmp_path / "out") for order in orders)
+    right, wrong = (read_result(train_job, tmp_path / "out") for train_job in train_jobs)
     assert right is not None
     assert wrong is not None
     assert not torch.equal(right.weights["residual.out.weight"], wrong.weights["residual.out.weight"])
@@ -237,9 +237,9 @@ def test_a_learner_that_forgets_says_what_came_of_it(
     tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compress_recorded, "EFFORT", Effort(steps=2, batch=32))
-    orders, _ = exported([PLAIN, replace(PLAIN, learner="plain+forgetting")], tmp_path / "x", demos)
+    train_jobs, _ = exported([PLAIN, replace(PLAIN, learner="plain+forgetting")], tmp_path / "x", demos)
     train_folder(tmp_path / "x", tmp_path / "results", together=2)
-    plain, after = (read_result(order, tmp_path / "results") for order in orders)
+    plain, after = (read_result(train_job, tmp_path / "results") for train_job in train_jobs)
     assert plain is not None
     assert after is not None
     assert plain.notes["forgetting"] is None
