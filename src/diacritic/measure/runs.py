@@ -54,7 +54,7 @@ class Verdicts(Sequence[Verdict]):
         from diacritic.measure.report import summary
 
         text = io.StringIO()
-        summary(self, Console(file=text, width=200))
+        summary(self, Console(file=text, width=200, force_jupyter=False))
         return text.getvalue().rstrip()
 
     def save(self, figure: bool = True) -> None:
