@@ -16,6 +16,7 @@ from certify.answer import Answer, certify
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.progress import track
+from diacritic.files.atomic import path_atomic, write_text
 from reproduction.benchmark_entries import ENTRIES, Entry
 from reproduction.paper_certificates import profile_text
 
@@ -178,12 +179,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     axes.set_xlabel("bits, given the present observation")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
-    part = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        figure.savefig(part, dpi=130, metadata={"Software": None} if path.suffix == ".png" else None)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with path_atomic(path) as partial:
+        figure.savefig(partial, dpi=130, metadata={"Software": None} if path.suffix == ".png" else None)
 
 
 def markdown(rows: Sequence[Row]) -> list[str]:
@@ -203,7 +200,7 @@ def write_page(page: str | Path, picture: str | Path, entries: Sequence[Entry] =
     free = ", ".join(row.entry.name for row in rows if row.verdict == FREE)
     image = Path(os.path.relpath(picture, Path(page).parent)).as_posix()
     text = _PAGE.format(counts=counts(rows), table="\n".join(markdown(rows)), image=image, free=free, codes=CODES)
-    Path(page).write_text(text, encoding="utf-8")
+    write_text(Path(page), text)
 
 
 _PAGE = """\

@@ -71,13 +71,12 @@ def open_atomic(path: Path) -> Iterator[BufferedWriter]:
 
 @contextmanager
 def path_atomic(path: Path) -> Iterator[Path]:
-    """A path of the same name for writers that open files themselves; its file takes its place at the end."""
+    """A path of the same name for writers that open files themselves; the file or folder takes its place at the end."""
     try:
         folder, held = _create_folder(path)
         try:
             yield folder / path.name
-            with (folder / path.name).open("rb") as file:
-                os.fsync(file.fileno())
+            _flush(folder / path.name)
             os.replace(folder / path.name, path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -85,6 +84,14 @@ def path_atomic(path: Path) -> Iterator[Path]:
         _flush_folder(path.parent)
     except OSError as problem:
         raise cannot_write(path, problem) from None
+
+
+def _flush(path: Path) -> None:
+    """Flush a file, or every file of a folder, to the disk."""
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        if not file.is_dir():
+            with file.open("rb") as opened:
+                os.fsync(opened.fileno())
 
 
 def _create(path: Path) -> tuple[Path, int]:

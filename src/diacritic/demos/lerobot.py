@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.lerobot_reader import OWN
 from diacritic.demos.minari import metadata
+from diacritic.files.atomic import make_folder, path_atomic
 from diacritic.files.demos import Demos
 
 VERSION = "v3.0"
@@ -39,8 +39,13 @@ def export_lerobot(demos: Demos, folder: str | os.PathLike[str], fps: int = 10) 
         raise UserError("mask", "episodes of unequal length are not exported; cut them to one length")
     if fps < 1:
         raise UserError("fps", f"expected a whole number of steps a second, not {fps}")
-    building = target.with_name(target.name + ".partial")
-    shutil.rmtree(building, ignore_errors=True)
+    make_folder(target.parent)
+    with path_atomic(target) as building:
+        _write_dataset(demos, fps, building)
+    return target
+
+
+def _write_dataset(demos: Demos, fps: int, building: Path) -> None:
     features = _features(demos)
     columns = _columns(demos, fps)
     stats: dict[str, Any] = {name: _stats(values) for name, values in columns.items()}
@@ -67,8 +72,6 @@ def export_lerobot(demos: Demos, folder: str | os.PathLike[str], fps: int = 10) 
     (building / "meta" / "stats.json").write_text(json.dumps(stats, indent=4), encoding="utf-8")
     (building / OWN).write_text(json.dumps(metadata(demos), indent=4), encoding="utf-8")
     (building / "meta" / "info.json").write_text(json.dumps(info, indent=4), encoding="utf-8")
-    os.replace(building, target)
-    return target
 
 
 def _columns(demos: Demos, fps: int) -> dict[str, np.ndarray]:

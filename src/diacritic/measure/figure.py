@@ -1,12 +1,12 @@
 """One picture a run: its learned rate over the certified staircase, the other seeds thin behind it, failed ones red."""
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certify.errors import UserError
+from diacritic.files.atomic import make_folder, write_bytes
 from diacritic.measure.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +84,5 @@ def write_picture(figure: "Figure", path: Path) -> None:
     content = io.BytesIO()
     stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
     figure.savefig(content, format=path.suffix.removeprefix(".") or "png", dpi=150, metadata=stamp)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(content.getvalue())
-    partial.replace(path)
+    make_folder(path.parent)
+    write_bytes(path, content.getvalue())

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.files.atomic import path_atomic
 from diacritic.memory.kinds import is_sole_carrier
 from diacritic.memory.module import Carrier
 
@@ -36,7 +37,6 @@ def export_program(carrier: Carrier) -> torch.export.ExportedProgram:
 def export_onnx(carrier: Carrier, path: str | os.PathLike[str]) -> None:
     """The step as an ONNX file with inputs code, observation, previous_action and outputs next_code, action."""
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
     program = torch.onnx.export(
         carrier.eval(),
         example(carrier),
@@ -47,5 +47,5 @@ def export_onnx(carrier: Carrier, path: str | os.PathLike[str]) -> None:
         verbose=False,
     )
     assert program is not None
-    program.save(partial, external_data=False)
-    partial.replace(target)
+    with path_atomic(target) as partial:
+        program.save(partial, external_data=False)

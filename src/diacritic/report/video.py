@@ -1,6 +1,5 @@
 """Short films of a simulated task: the scene, and beside it what is shown, carried and required at every step."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -14,6 +13,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.binner import Binner
+from diacritic.files.atomic import make_folder, path_atomic
 from diacritic.measure.recorded import Classes
 from diacritic.rollout.closed_loop import Loop
 from diacritic.rollout.policies import Floats, Ints, Player
@@ -132,13 +132,10 @@ def write_film(frames: Iterator[Frame] | Sequence[Frame], path: Path) -> None:
     writer = writers.get(path.suffix.lower())
     if writer is None:
         raise UserError(str(path), f"films are written as {' or '.join(writers)}; give one of these suffixes")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix.lower()}")
-    try:
-        writer(list(frames), partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    shown = list(frames)
+    make_folder(path.parent)
+    with path_atomic(path) as partial:
+        writer(shown, partial)
 
 
 def draw_panel(panel: Panel) -> Frame:
@@ -183,7 +180,7 @@ def _palette(frames: list[Frame]) -> Image.Image:
 
 def _write_mp4(frames: list[Frame], path: Path) -> None:
     av: Any = import_optional("av", "report")
-    with av.open(str(path), "w") as container:
+    with av.open(str(path), "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=PER_SECOND)
         stream.height, stream.width = frames[0].shape[:2]
         stream.pix_fmt = "yuv420p"

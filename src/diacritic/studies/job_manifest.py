@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
+from diacritic.files.atomic import make_folder, path_atomic
 from diacritic.files.job import EXCHANGE, REMEDY, read_job, write_job
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import named
@@ -67,12 +68,11 @@ def pack(
 
 def export(train_jobs: Sequence[TrainJob], placed: Sequence[Placed], out: Path, folder: Path = DEMOS) -> None:
     """Training jobs, cells and recordings as one folder; `exchange.json` is written last."""
-    (out / "demos").mkdir(parents=True, exist_ok=True)
+    make_folder(out / "demos")
     for name in sorted({train_job.recording for train_job in train_jobs}):
         for suffix in (".npz", ".json"):
-            partial = out / "demos" / f"{name}{suffix}.partial"
-            shutil.copyfile(folder / f"{name}{suffix}", partial)
-            partial.replace(out / "demos" / f"{name}{suffix}")
+            with path_atomic(out / "demos" / f"{name}{suffix}") as partial:
+                shutil.copyfile(folder / f"{name}{suffix}", partial)
     cells = [{"cell": item.cell.to_dict(), "places": item.places} for item in placed]
     write_job(out, [asdict(train_job) for train_job in train_jobs], cells)
 

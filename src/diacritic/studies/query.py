@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certify.errors import UserError
+from diacritic.files.atomic import make_folder, path_atomic
 from diacritic.studies.ledger import REQUIRED, read_ledger
 
 if TYPE_CHECKING:
@@ -46,12 +47,15 @@ def query(results: Path, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 def export_parquet(results: Path, target: Path) -> int:
     """All runs as one Parquet file; their number."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.partial")
-    with open_ledgers(results) as connection:
-        connection.execute(f"COPY ledger TO '{str(partial).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
+    import duckdb
+
+    make_folder(target.parent)
+    with open_ledgers(results) as connection, path_atomic(target) as partial:
+        try:
+            connection.execute(f"COPY ledger TO '{str(partial).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
+        except duckdb.IOException as problem:
+            raise OSError(str(problem).splitlines()[0]) from None
         (number,) = connection.execute("SELECT count(*) FROM ledger").fetchall()[0]
-    partial.replace(target)
     return number
 
 

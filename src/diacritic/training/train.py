@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diacritic.files.atomic import cannot_write, make_folder, write_text
 from diacritic.files.lock import locked
 from diacritic.training.checkpoint import resume, save_checkpoint
 from diacritic.training.codebook_restart import usage
@@ -99,8 +99,7 @@ def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterat
 
     def log(line: dict[str, Any]) -> None:
         if folder is not None:
-            with (folder / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            _append(folder / "metrics.jsonl", json.dumps(line) + "\n")
         if writer is not None:
             for name, values in line["loss"].items():
                 finite = [value for value in values if value is not None]
@@ -108,17 +107,22 @@ def _metrics(folder: Path | None, done: int, tensorboard: Path | None) -> Iterat
                     writer.add_scalar(f"loss/{name}", sum(finite) / len(finite), line["step"])
 
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "metrics.jsonl"
+        path = make_folder(folder) / "metrics.jsonl"
         kept = [text for text in (path.read_text().splitlines() if path.exists() else []) if _before(text, done)]
-        partial = folder / f"metrics.jsonl.{os.getpid()}.partial"
-        partial.write_text("".join(text + "\n" for text in kept))
-        partial.replace(path)
+        write_text(path, "".join(text + "\n" for text in kept))
     try:
         yield log
     finally:
         if writer is not None:
             writer.close()
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as problem:
+        raise cannot_write(path, problem) from None
 
 
 def _before(text: str, done: int) -> bool:

@@ -116,7 +116,7 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
         ([], "video: give either the name of a task or --run"),
         (["two-cues", "--run", "somewhere"], "video: give either the name of a task or --run"),
         (["two-cues", "--hidden", "theta=x"], "hidden.theta: 'x' is no whole number"),
-        (["--run", "nowhere"], "nowhere: is no run and holds none"),
+        (["--run", "nowhere"], "nowhere: is not a run and holds none"),
     ],
 )
 def test_bad_input_ends_with_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
