@@ -12,4 +12,4 @@ def test_a_verdict_without_its_parts_is_left_out(tmp_path: Path):
     (folder / "verdict.json").write_text('{"format": "diacritic-verdict/1"}')
     run, problems = read_run(folder)
     assert run.verdict is None
-    assert "lacks sufficient, steps, controls" in str(problems[0])
+    assert "verdict.json: lacks 'run'; measure the run again" in str(problems[0])
