@@ -34,7 +34,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Watched:
+class ExpertTrace:
     """A cohort on episodes of a recording while the expert acts."""
 
     demos: Demos
@@ -65,8 +65,8 @@ class Measured:
 
     task: Task
     result: Result
-    held_out: Watched
-    fresh: Watched
+    held_out: ExpertTrace
+    fresh: ExpertTrace
     on_the_way: Mapping[int, CohortScores]
     """Scores on the held-out episodes by step of training."""
     content: Mapping[str, Floats]
@@ -132,12 +132,12 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     held = demos.take(slice(result.train_job.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
     classes = whole.take(slice(result.train_job.demonstrations, None))
-    codes, actions = watch(player, held, task, demos.symbol_names)
+    codes, actions = teacher_forced(player, held, task, demos.symbol_names)
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
-    own = _watched(held, last, scores, actions, player, task)
-    seen, acted = watch(player, fresh, task, demos.symbol_names)
-    other = _watched(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
+    own = _trace(held, last, scores, actions, player, task)
+    seen, acted = teacher_forced(player, fresh, task, demos.symbol_names)
+    other = _trace(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
     binner = binner_of(demos)
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
     led = None
@@ -161,8 +161,10 @@ def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScore
     return [score_cohort(codes[None], classes) for codes, classes in zip(loop.codes, met, strict=True)]
 
 
-def _watched(demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task) -> Watched:
-    return Watched(
+def _trace(
+    demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task
+) -> ExpertTrace:
+    return ExpertTrace(
         demos, task, codes, scores, decision_errors(actions, demos, task), imitation_error(actions, demos, player.scale)
     )
 
@@ -213,7 +215,7 @@ def imitation_error(actions: Floats, demos: Demos, scale: Scale) -> Floats:
     return np.square(apart).mean((2, 3))
 
 
-def watch(player: Policies, demos: Demos, task: Task, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
+def teacher_forced(player: Policies, demos: Demos, task: Task, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
     """Codes [S, T, N] and actions [S, T, N, A] while the expert acts; symbols are those of the training recording."""
     known = {name: k for k, name in enumerate(symbol_names)}
     symbols = np.array([known.get(name, len(known)) for name in demos.symbol_names])[demos.symbols]

@@ -193,7 +193,7 @@ def _train_model(options: Training, model: Model, keep_model: bool) -> Runs:
         options.warn_below(certify(model, seconds=10).codes_needed)
     data = from_model(model, options.demonstrations)
     device, begun = options.chosen_device, time.perf_counter()
-    if plan.learner.taught:
+    if plan.learner.certified:
         cohort, _ = train_certified(plan, data, certified_labels(model, requirement), device)
     else:
         begin = stacked_runs(options.warm_start, plan, data) if options.warm_start else None

@@ -216,7 +216,7 @@ class Cohort:
 
     def advance(self, steps: int) -> None:
         """`steps` updates, with the restarts that fall due among them."""
-        if self.plan.learner.taught:
+        if self.plan.learner.certified:
             raise UserError("--learner", f"{self.plan.learner.name} needs a finite model with its certificate")
         if self.device.type == "cuda" and self._graph is None:
             self._capture()

@@ -16,7 +16,7 @@ from certify.core.exact import Ints, pair
 from certify.errors import UserError
 from diacritic.training.cohort import Cohort
 from diacritic.training.fit_transition import Effort
-from diacritic.training.forgetting import REACHED, Watched, choose, forget, most_frequent
+from diacritic.training.forgetting import REACHED, ExpertTrace, choose, forget, most_frequent
 
 RISE = 0.002  # largest rise of the squared error of standardised actions, beside the relative one
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
@@ -63,12 +63,12 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     whole = Cohort(plan, cohort.given, str(cohort.device), {k: v.detach() for k, v in cohort.parameters.items()})
     whole.optimiser.diverged.copy_(cohort.optimiser.diverged)
     whole.resume_at(plan.steps)
-    watched = watch_recording(whole)
-    tried = forget(whole, watched, effort or EFFORT, fresh=False, worse=RISE)
-    codes = [run.codes if found is None else found.codes for run, found in zip(watched, tried.merged, strict=True)]
-    inconsistent = [inconsistent_share(replace(run, codes=own)) for run, own in zip(watched, codes, strict=True)]
-    right = [agreement(run, expert_decisions(run, whole)) for run in watched]
-    same = [agreement(run, after.behaviour) for run, after in zip(watched, watch_recording(tried.cohort), strict=True)]
+    traces = recording_traces(whole)
+    tried = forget(whole, traces, effort or EFFORT, fresh=False, worse=RISE)
+    codes = [run.codes if found is None else found.codes for run, found in zip(traces, tried.merged, strict=True)]
+    inconsistent = [inconsistent_share(replace(run, codes=own)) for run, own in zip(traces, codes, strict=True)]
+    right = [agreement(run, expert_decisions(run, whole)) for run in traces]
+    same = [agreement(run, after.behaviour) for run, after in zip(traces, recording_traces(tried.cohort), strict=True)]
     changed = [
         new and rare <= 1 - REACHED and min(shares) >= REACHED
         for new, rare, *shares in zip(tried.changed, inconsistent, right, same, strict=True)
@@ -79,18 +79,18 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
 
 
 @torch.no_grad()
-def watch_recording(cohort: Cohort) -> list[Watched]:
-    """What every run of a cohort decides on its training episodes; what it did before tells no episodes apart."""
+def recording_traces(cohort: Cohort) -> list[ExpertTrace]:
+    """What every run of a cohort decides on its training episodes; its previous actions distinguish no episodes."""
     data = cohort.data
     if data.symbol is None or data.classes is None or data.shape.symbolic:
-        raise UserError("data", "has no symbols or no classes of action; only recordings with both can be watched")
+        raise UserError("data", "has no symbols or no classes of action; only recordings with both can be compressed")
     trace = cohort.trace()
     codes, actions = trace.step_code.cpu().numpy(), trace.steps(trace.read("act")).float().cpu().numpy()
     symbols, classes = data.symbol.cpu().numpy(), data.classes.cpu().numpy()
     expert, weight = data.target.float().cpu().numpy(), data.weight.double().cpu().numpy()
     none = np.zeros_like(symbols)
     return [
-        Watched(code, symbols, none, decided(action, expert, symbols, classes), weight)
+        ExpertTrace(code, symbols, none, decided(action, expert, symbols, classes), weight)
         for code, action in zip(codes, actions, strict=True)
     ]
 
@@ -112,21 +112,21 @@ def decided(actions: NDArray[Any], expert: NDArray[Any], symbols: Ints, classes:
     return found
 
 
-def inconsistent_share(watched: Watched) -> float:
+def inconsistent_share(trace: ExpertTrace) -> float:
     """The largest weight, at any step, of the episodes that do not behave as is usual in their state (t, Ō_t, C_t)."""
-    steps = zip(watched.symbols, watched.codes, watched.behaviour, strict=True)
-    weight = watched.weight / watched.weight.sum()
+    steps = zip(trace.symbols, trace.codes, trace.behaviour, strict=True)
+    weight = trace.weight / trace.weight.sum()
     return max(float(weight[most_frequent(pair(seen, code), did, weight) != did].sum()) for seen, code, did in steps)
 
 
-def expert_decisions(watched: Watched, cohort: Cohort) -> Ints:
+def expert_decisions(trace: ExpertTrace, cohort: Cohort) -> Ints:
     """What the expert decided, where there was something to decide."""
     if cohort.data.classes is None:
-        raise UserError("data", "has no classes of action; only recordings with them can be watched")
-    return np.where(watched.behaviour > 0, 1 + cohort.data.classes.cpu().numpy(), 0)
+        raise UserError("data", "has no classes of action; only recordings with them can be compressed")
+    return np.where(trace.behaviour > 0, 1 + cohort.data.classes.cpu().numpy(), 0)
 
 
-def agreement(watched: Watched, behaviour: Ints) -> float:
+def agreement(trace: ExpertTrace, behaviour: Ints) -> float:
     """The least weight, at any step, of the episodes that behave in the given way."""
-    weight = watched.weight / watched.weight.sum()
-    return min(float(weight[a == b].sum()) for a, b in zip(watched.behaviour, behaviour, strict=True))
+    weight = trace.weight / trace.weight.sum()
+    return min(float(weight[a == b].sum()) for a, b in zip(trace.behaviour, behaviour, strict=True))

@@ -42,7 +42,7 @@ def distinct(trace: Trace, key: Tensor, weight: Tensor, place: Tensor | None = N
     which no program recorded once can have: on CUDA there is none.
     """
     token, observation = trace.rows.token, trace.rows.observation
-    if token is None or observation is None or trace.running is None or trace.rows.taught is None:
+    if token is None or observation is None or trace.running is None or trace.rows.law is None:
         return None
     runs, rows = trace.code.shape
     row = token.flatten(1) if place is None else token.flatten(1).gather(1, place)

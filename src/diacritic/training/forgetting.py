@@ -27,12 +27,12 @@ WORSE = 0.05  # largest rise of the imitation loss, relative and (on symbols) ab
 
 
 @dataclass(frozen=True)
-class Watched:
-    """What a run did on N episodes of T steps; everything is [T, N], and numbers stand for symbols."""
+class ExpertTrace:
+    """What a run does on the expert's N episodes of T steps; everything is [T, N], and numbers stand for symbols."""
 
     codes: Ints  # C_t
     symbols: Ints  # Ō_t
-    previous: Ints  # what was done before, as the transition tells it apart; 0 at the first step
+    previous: Ints  # what was done before, as the transition distinguishes it; 0 at the first step
     behaviour: Ints  # what the policy does: its action, or its decision where there is one and a constant elsewhere
     weight: Floats  # [N]
 
@@ -59,29 +59,29 @@ class Merged:
     followed: float  # weight of the steps at which the merged machine and the merged learned codes agree
 
 
-def learned_states(watched: Watched) -> States:
+def learned_states(trace: ExpertTrace) -> States:
     """The learned machine on its episodes: states (t, Ō_t, C_t), each with its most frequent behaviour and successors.
 
     On a symbolic task a sole carrier's successors are certain; in a recording the symbol leaves some of O_t open.
     """
-    words = watched.words
+    words = trace.words
     states = States([], [], [], [], [], {}, int(words.max()) + 1, [])
-    for t, (code, symbol) in enumerate(zip(watched.codes, watched.symbols, strict=True)):
+    for t, (code, symbol) in enumerate(zip(trace.codes, trace.symbols, strict=True)):
         cell = pair(symbol, code)
-        usual = most_frequent(cell, watched.behaviour[t], watched.weight)
-        states.add(t, symbol, code, usual, watched.weight)
-    for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], watched.weight), strict=True):
+        usual = most_frequent(cell, trace.behaviour[t], trace.weight)
+        states.add(t, symbol, code, usual, trace.weight)
+    for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], trace.weight), strict=True):
         states.first[word] = int(state)
     for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
-        target = most_frequent(pair(before, words[t]), after, watched.weight)
+        target = most_frequent(pair(before, words[t]), after, trace.weight)
         for source, word, to in np.unique(np.stack([before, words[t], target], 1), axis=0).tolist():
             states.moves[source][word] = to
     return states
 
 
-def merge_codes(watched: Watched, count: int) -> Merged | None:
+def merge_codes(trace: ExpertTrace, count: int) -> Merged | None:
     """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`."""
-    states = learned_states(watched)
+    states = learned_states(trace)
     merger = Merger(states)
     minimise(merger)
     persist(merger)
@@ -89,14 +89,14 @@ def merge_codes(watched: Watched, count: int) -> Merged | None:
     if found.codes > count:
         return None
     own = np.stack([found.of_state[nodes] for nodes in states.nodes])
-    walked = found.walk(watched.words)
+    walked = found.walk(trace.words)
     new = np.where(walked == NONE, own, walked)
-    names = _overlap(found, states, watched, count)
-    share = float(((new == own) * watched.weight).sum() / watched.weight.sum() / len(new))
+    names = _overlap(found, states, trace, count)
+    share = float(((new == own) * trace.weight).sum() / trace.weight.sum() / len(new))
     return Merged(names[new], len(np.unique(new)), share)
 
 
-def watch_cohort(cohort: Cohort) -> list[Watched]:
+def cohort_traces(cohort: Cohort) -> list[ExpertTrace]:
     """What every run of a cohort on a symbolic task does on its training episodes.
 
     That is its most probable action; where the expert chooses at random, the law that it was taught there, since which
@@ -104,7 +104,7 @@ def watch_cohort(cohort: Cohort) -> list[Watched]:
     """
     data = cohort.data
     if data.symbol is None or not data.shape.symbolic:
-        raise UserError("data", "is not a symbolic task; give `Watched` arrays of the recording instead")
+        raise UserError("data", "is not a symbolic task; give `ExpertTrace` arrays of the recording instead")
     with torch.no_grad():
         trace = cohort.trace()
         codes, acts = trace.step_code.cpu().numpy(), trace.steps(trace.read("act").argmax(-1)).cpu().numpy()
@@ -113,7 +113,7 @@ def watch_cohort(cohort: Cohort) -> list[Watched]:
     acts = np.where(laws.amax(-1).numpy()[law] < 1, data.shape.action + law, acts)
     symbols, previous = data.symbol.cpu().numpy(), data.previous_index.cpu().numpy()
     weight = data.weight.double().cpu().numpy()
-    return [Watched(code, symbols, previous, act, weight) for code, act in zip(codes, acts, strict=True)]
+    return [ExpertTrace(code, symbols, previous, act, weight) for code, act in zip(codes, acts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Forgotten:
 
 def forget(
     cohort: Cohort,
-    watched: list[Watched] | None = None,
+    traces: list[ExpertTrace] | None = None,
     effort: Effort | None = None,
     fresh: bool = True,
     worse: float = WORSE,
@@ -143,10 +143,10 @@ def forget(
 
     A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
     """
-    watched = watch_cohort(cohort) if watched is None else watched
+    traces = cohort_traces(cohort) if traces is None else traces
     count, data = cohort.plan.carrier.codes, cohort.data
-    merged = [merge_codes(run, count) for run in watched]
-    codes = [run.codes if found is None else found.codes for run, found in zip(watched, merged, strict=True)]
+    merged = [merge_codes(run, count) for run in traces]
+    codes = [run.codes if found is None else found.codes for run, found in zip(traces, merged, strict=True)]
     given = torch.from_numpy(np.stack(codes)).to(cohort.device, torch.int64)
     before = _imitation(cohort)
     begun = start(cohort.plan, cohort.given) if fresh else cohort.parameters
@@ -191,11 +191,11 @@ def most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:
     return value[first][groups]
 
 
-def _overlap(found: Coded, states: States, watched: Watched, count: int) -> Ints:
+def _overlap(found: Coded, states: States, trace: ExpertTrace, count: int) -> Ints:
     """For every merged code one of the learned ones, different for each: the heaviest overlaps first."""
     shared = np.zeros((found.codes, count))
-    for nodes, codes in zip(states.nodes, watched.codes, strict=True):
-        np.add.at(shared, (found.of_state[nodes], codes), watched.weight)
+    for nodes, codes in zip(states.nodes, trace.codes, strict=True):
+        np.add.at(shared, (found.of_state[nodes], codes), trace.weight)
     names = np.full(found.codes, NONE)
     for place in np.argsort(-shared, axis=None, kind="stable"):
         new, old = divmod(int(place), count)

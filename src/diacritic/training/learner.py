@@ -30,8 +30,8 @@ class Learner:
     """λ at the start, unless a run sets its own."""
     refine: bool = False
     """Split the code with the least consistent futures, every 500 steps."""
-    taught: bool = False
-    """Taught the certified transition by `training.certified`; updates of a cohort are refused."""
+    certified: bool = False
+    """`training.certified` fits the certified transition; updates of a cohort are refused."""
     forget: bool = False
     """After the last update, forget what its own later decisions do not use (`training.compress_recorded`)."""
     note: str = ""
@@ -142,7 +142,9 @@ def _learners() -> list[Learner]:
         Learner(
             "full-history", (Imitation(), Quantisation()), (("memory", "history"),), note="causal Transformer policy"
         ),
-        Learner("certified", BASE, taught=True, note="the certified classes as codes; only the transition is learned"),
+        Learner(
+            "certified", BASE, certified=True, note="the certified classes as codes; only the transition is learned"
+        ),
     ]
 
 

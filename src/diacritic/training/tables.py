@@ -21,13 +21,13 @@ from diacritic.training.trace import Rows, Trace, row_weights
 
 @dataclass(frozen=True)
 class Tables:
-    """Distinct (observation, previous action, taught law): those that open an episode, then all later ones."""
+    """Distinct (observation, previous action, expert's law): those that open an episode, then all later ones."""
 
     observation: Tensor  # [pairs]
     previous: Tensor  # [pairs]
     opening: int  # how many pairs open an episode
     pair: Tensor  # [T, N]; later steps count from the first later pair
-    taught: Tensor  # number of the taught law, [T, N]
+    law: Tensor  # number of the expert's law, [T, N]
     rest: Tensor  # number of all that comes from a step on, [T, N]
 
     def count(self, codes: int) -> int:
@@ -51,14 +51,13 @@ class Tables:
 def prepare(data: Data) -> Tables:
     """Which of them occur, and where."""
     laws, law = torch.unique(data.target.flatten(0, 1), dim=0, return_inverse=True)
-    width = len(data.previous) * len(laws)
-    key = data.observation_index * width + data.previous_index * len(laws) + law.view_as(data.previous_index)
+    law, width = law.view_as(data.previous_index), len(data.previous) * len(laws)
+    key = data.observation_index * width + data.previous_index * len(laws) + law
     first, opening = torch.unique(key[0], return_inverse=True)
     later, after = torch.unique(key[1:], return_inverse=True)
     pairs = torch.cat([first, later])
     pair = torch.cat([opening.unsqueeze(0), after.view(len(key) - 1, -1)])
-    taught = law.view_as(data.previous_index)
-    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, taught, _rest(key))
+    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, law, _rest(key))
 
 
 def _rest(key: Tensor) -> Tensor:
@@ -115,7 +114,7 @@ def trace(
     share = (episode_weight / data.horizon).unsqueeze(1) / whole
     rows = Rows(data.horizon, data.episodes, met[1], token)
     if chosen is not None:  # sizes differ from update to update, and so may those of distinct readings
-        rows = replace(rows, taught=tables.taught, rest=tables.rest)
+        rows = replace(rows, law=tables.law, rest=tables.rest)
     path, running = Path.apply(residual, Track(token, share, architecture.persistent, factor, through))
     return Trace(
         parameters,

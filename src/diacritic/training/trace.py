@@ -28,8 +28,8 @@ class Rows:
     observation: Tensor | None = None  # [runs, rows]
     token: Tensor | None = None  # [runs, T, N]
     drawn: Tensor | None = None  # which N of the data's episodes a run sees, [runs, N]; none: all of them
-    taught: Tensor | None = None  # numbers of the laws that steps are taught, [T, N], where rows may be counted anew
-    rest: Tensor | None = None  # numbers of what is shown, done and taught from a step on, likewise
+    law: Tensor | None = None  # number of the expert's law at each step, [T, N]; None: rows stay uncounted
+    rest: Tensor | None = None  # number of what is shown, done and demanded from a step on, likewise
 
 
 @dataclass(frozen=True)

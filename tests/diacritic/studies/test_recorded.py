@@ -14,8 +14,8 @@ from diacritic.measure.resolution import GRIDS
 from diacritic.rollout.closed_loop import Rollouts
 from diacritic.studies.cell import GateName
 from diacritic.studies.recorded import (
+    ExpertTrace,
     Measured,
-    Watched,
     gate_of,
     imitation_error,
     measure,
@@ -53,16 +53,16 @@ def measured(folder: Path, result: Result) -> Measured:
     return measure(result, demos, fresh, 0)
 
 
-def with_codes(watched: Watched, whole: Demos, codes: np.ndarray) -> Watched:
+def with_codes(trace: ExpertTrace, whole: Demos, codes: np.ndarray) -> ExpertTrace:
     """The same episodes, had the runs shown these codes."""
-    classes = Classes.of(whole.symbols, whole.choices).take(slice(whole.episodes - watched.demos.episodes, None))
-    return replace(watched, codes=codes, scores=score_cohort(codes, classes))
+    classes = Classes.of(whole.symbols, whole.choices).take(slice(whole.episodes - trace.demos.episodes, None))
+    return replace(trace, codes=codes, scores=score_cohort(codes, classes))
 
 
 def test_perfect_codes_pass_and_empty_ones_fail(measured: Measured, folder: Path):
-    def best(watched: Watched) -> np.ndarray:
-        code = watched.demos.latents["side"] + 2 * watched.demos.latents["slot"]
-        codes = np.broadcast_to(code, (2, *watched.demos.symbols.shape)).copy()
+    def best(trace: ExpertTrace) -> np.ndarray:
+        code = trace.demos.latents["side"] + 2 * trace.demos.latents["slot"]
+        codes = np.broadcast_to(code, (2, *trace.demos.symbols.shape)).copy()
         codes[1] = 0
         return codes
 
@@ -92,8 +92,8 @@ def test_the_first_sufficient_step_is_that_of_the_first_passing_codes(measured: 
 
 
 def test_a_memory_that_only_reads_out_a_code_is_judged_by_behaviour(measured: Measured):
-    watched = replace(measured.held_out, errors={"side": np.array([0.0, 0.0]), "slot": np.array([0.04, 0.06])})
-    assert watched.passes(gate_of(TASK, "task"), by_behaviour=True).tolist() == [True, False]
+    trace = replace(measured.held_out, errors={"side": np.array([0.0, 0.0]), "slot": np.array([0.04, 0.06])})
+    assert trace.passes(gate_of(TASK, "task"), by_behaviour=True).tolist() == [True, False]
     notes = {**measured.result.notes, "architecture": {**measured.result.notes["architecture"], "memory": "gru"}}
     assert sole_carrier(measured.result)
     assert not sole_carrier(replace(measured.result, notes=notes))

@@ -20,11 +20,11 @@ from diacritic.training.compress_recorded import (
     decided,
     forgotten,
     inconsistent_share,
-    watch_recording,
+    recording_traces,
 )
 from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort, fit_transition
-from diacritic.training.forgetting import REACHED, WORSE, Forgotten, Watched
+from diacritic.training.forgetting import REACHED, WORSE, ExpertTrace, Forgotten
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.recorded import from_recording
@@ -76,7 +76,7 @@ def test_a_run_keeps_what_its_later_decisions_need_and_no_more() -> None:
     assert after.changed == [True, True]
     assert after.codes == [4, 4]
     assert rates(after.cohort, 0) == rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
-    before, now = watch_recording(cohort)[0], watch_recording(after.cohort)[0]
+    before, now = recording_traces(cohort)[0], recording_traces(after.cohort)[0]
     np.testing.assert_array_equal(before.behaviour, now.behaviour)
     notes = json.loads(json.dumps(after.notes))
     assert notes["updates"] == EFFORT.steps
@@ -156,14 +156,14 @@ def test_strays_and_agreement_are_those_of_the_worst_step() -> None:
     one = np.zeros((2, 4), np.int64)
     behaviour = np.array([[1, 1, 1, 2], [1, 1, 2, 2]])
     codes = np.array([[0, 0, 0, 0], [0, 0, 1, 1]])
-    watched = Watched(codes, one, one, behaviour, np.full(4, 2.0))
-    assert inconsistent_share(watched) == pytest.approx(0.25)
-    assert agreement(watched, behaviour) == 1
-    assert agreement(watched, np.ones_like(behaviour)) == pytest.approx(0.5)
+    trace = ExpertTrace(codes, one, one, behaviour, np.full(4, 2.0))
+    assert inconsistent_share(trace) == pytest.approx(0.25)
+    assert agreement(trace, behaviour) == 1
+    assert agreement(trace, np.ones_like(behaviour)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("lacking", ["symbol", "classes"])
 def test_only_recordings_with_symbols_and_classes_can_be_watched(lacking: str) -> None:
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, SMALL)
     with pytest.raises(UserError, match="no symbols or no classes"):
-        watch_recording(Cohort(plan, replace(recording(), **{lacking: None})))
+        recording_traces(Cohort(plan, replace(recording(), **{lacking: None})))

@@ -93,7 +93,7 @@ def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:
     assert distinct(trace, *nothing) is None
     symbolic = _trace(symbols(3, 2), 1, 1)
     assert distinct(symbolic, *nothing) is not None
-    fixed = replace(symbolic.rows, taught=None, rest=None)  # as on CUDA, where sizes may not change
+    fixed = replace(symbolic.rows, law=None, rest=None)  # as on CUDA, where sizes may not change
     assert distinct(replace(symbolic, rows=fixed), *nothing) is None
 
 
@@ -117,7 +117,7 @@ def test_later_actions_that_differ_are_taught_apart(seed: int, offsets: Literal[
     parameters = lively({**sole_carrier.weights(data.shape, TINY), **term.weights(data.shape, TINY)}, [seed, seed + 1])
     parameters = {name: value.requires_grad_() for name, value in parameters.items()}
     trace = tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(2, -1))
-    every = replace(trace, rows=replace(trace.rows, taught=None))
+    every = replace(trace, rows=replace(trace.rows, law=None))
     schedule = scene([term], data).schedule
     mine, theirs = (term.loss(one, data, schedule) for one in (trace, every))
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)

@@ -20,14 +20,14 @@ from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
 from diacritic.training.fit_transition import Effort, fit_transition
-from diacritic.training.forgetting import REACHED, Watched, forget, learned_states, merge_codes, watch_cohort
+from diacritic.training.forgetting import REACHED, ExpertTrace, cohort_traces, forget, learned_states, merge_codes
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
 from diacritic.training.transition_dataset import transition_dataset
 
 
-def two_decisions(noise: float = 0.0, episodes: int = 400) -> Watched:
+def two_decisions(noise: float = 0.0, episodes: int = 400) -> ExpertTrace:
     """Cues a (two values) and b (two values) at the start; a decides at step 2, b at step 4; the code keeps (a, b)."""
     draw = np.random.default_rng(0)
     a, b = draw.integers(0, 2, episodes), draw.integers(0, 2, episodes)
@@ -38,39 +38,39 @@ def two_decisions(noise: float = 0.0, episodes: int = 400) -> Watched:
     behaviour[2], behaviour[4] = 1 + a, 1 + b
     wrong = draw.random(codes.shape) < noise
     codes = np.where(wrong, draw.integers(0, 4, codes.shape), codes)
-    return Watched(codes, symbols, np.zeros_like(codes), behaviour, np.full(episodes, 1 / episodes))
+    return ExpertTrace(codes, symbols, np.zeros_like(codes), behaviour, np.full(episodes, 1 / episodes))
 
 
-def rates(codes: np.ndarray, watched: Watched) -> list[float]:
-    return [conditional_entropy(c, o, watched.weight) for c, o in zip(codes, watched.symbols, strict=True)]
+def rates(codes: np.ndarray, trace: ExpertTrace) -> list[float]:
+    return [conditional_entropy(c, o, trace.weight) for c, o in zip(codes, trace.symbols, strict=True)]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_what_no_later_decision_uses_is_merged(noise: float) -> None:
-    watched = two_decisions(noise)
-    assert rates(watched.codes, watched)[2:4] == pytest.approx([2, 2], abs=0.05)
-    merged = merge_codes(watched, 4)
+    trace = two_decisions(noise)
+    assert rates(trace.codes, trace)[2:4] == pytest.approx([2, 2], abs=0.05)
+    merged = merge_codes(trace, 4)
     assert merged is not None
-    assert rates(merged.codes, watched) == pytest.approx([0, 2, 2, 1, 1], abs=0.05)
+    assert rates(merged.codes, trace) == pytest.approx([0, 2, 2, 1, 1], abs=0.05)
     assert merged.count == 4
     assert merged.followed >= 1 - 4 * noise
-    known = [conditional_entropy(b, c, watched.weight) for b, c in zip(watched.behaviour, merged.codes, strict=True)]
+    known = [conditional_entropy(b, c, trace.weight) for b, c in zip(trace.behaviour, merged.codes, strict=True)]
     assert max(known) < 0.01  # every decision can still be read from the code
 
 
 def test_merged_codes_are_a_function_of_code_and_word() -> None:
-    watched = two_decisions(0.02)
-    merged = merge_codes(watched, 4)
+    trace = two_decisions(0.02)
+    merged = merge_codes(trace, 4)
     assert merged is not None
     seen: dict[tuple[int, int], int] = {}
     for t in range(1, 5):
-        for before, word, now in zip(merged.codes[t - 1], watched.words[t], merged.codes[t], strict=True):
+        for before, word, now in zip(merged.codes[t - 1], trace.words[t], merged.codes[t], strict=True):
             assert seen.setdefault((int(before), int(word)), int(now)) == now
 
 
 def test_states_have_their_most_frequent_behaviour() -> None:
-    watched = two_decisions(0.02)
-    states = learned_states(watched)
+    trace = two_decisions(0.02)
+    states = learned_states(trace)
     last = [k for k, step in enumerate(states.step) if step == 4]
     assert [states.behaviour[k] for k in last] == [1, 2, 1, 2]
     assert sum(states.mass[k] for k in last) == pytest.approx(1)
@@ -83,9 +83,9 @@ def test_too_many_codes_are_not_squeezed() -> None:
 def test_arrays_that_do_not_fit_are_named() -> None:
     good = two_decisions()
     with pytest.raises(UserError, match="symbols: have shape"):
-        Watched(good.codes, good.symbols[:2], good.previous, good.behaviour, good.weight)
+        ExpertTrace(good.codes, good.symbols[:2], good.previous, good.behaviour, good.weight)
     with pytest.raises(UserError, match="expected one number for 400 episodes"):
-        Watched(good.codes, good.symbols, good.previous, good.behaviour, good.weight[:3])
+        ExpertTrace(good.codes, good.symbols, good.previous, good.behaviour, good.weight[:3])
 
 
 def hoarders(model: Model, data: Data) -> Cohort:
@@ -142,7 +142,7 @@ def test_a_choice_among_equals_is_no_behaviour() -> None:
     model = build("stochastic-expert")
     data = from_model(model)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 100, Architecture(codes=4))
-    first, second = watch_cohort(Cohort(plan, data))
+    first, second = cohort_traces(Cohort(plan, data))
     random = (data.target.amax(-1) < 1).numpy()
     assert random.any()
     assert (first.behaviour[random] == second.behaviour[random]).all()
@@ -153,28 +153,28 @@ def test_a_choice_among_equals_is_no_behaviour() -> None:
 def test_recordings_need_their_own_arrays() -> None:
     model = build("memory-chain", bits=2, delay=4)
     cohort = hoarders(model, from_model(model))
-    assert len(watch_cohort(cohort)) == 2
+    assert len(cohort_traces(cohort)) == 2
     cohort.data = replace(cohort.data, symbol=None)
-    with pytest.raises(UserError, match="give `Watched` arrays"):
-        watch_cohort(cohort)
+    with pytest.raises(UserError, match="give `ExpertTrace` arrays"):
+        cohort_traces(cohort)
 
 
 def test_a_recording_forgets_by_its_arrays() -> None:
-    watched = two_decisions(episodes=40)
+    trace = two_decisions(episodes=40)
     draw = torch.Generator().manual_seed(1)
-    shown = torch.nn.functional.one_hot(torch.from_numpy(watched.symbols), 14).double()
+    shown = torch.nn.functional.one_hot(torch.from_numpy(trace.symbols), 14).double()
     shown += 0.02 * torch.randn(shown.shape, generator=draw, dtype=torch.float64)
-    done = torch.from_numpy(watched.behaviour).double().unsqueeze(-1) - 1
+    done = torch.from_numpy(trace.behaviour).double().unsqueeze(-1) - 1
     data = from_arrays(shown, done)
     shape = Architecture(codes=6, code_size=6, width=24)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, shape)
-    codes = torch.from_numpy(watched.codes).unsqueeze(0)
+    codes = torch.from_numpy(trace.codes).unsqueeze(0)
     given = data.to("cpu")
     cohort = adopt(
         plan, data, fit_transition(start(plan, data), shape, given, transition_dataset(given, codes, 6), Effort(400))
     )
     assert torch.equal(cohort.trace().step_code, codes)
-    after = forget(cohort, [watched], Effort(400))
+    after = forget(cohort, [trace], Effort(400))
     assert after.changed == [True]
     found = after.cohort.trace().step_code[0].numpy()
-    assert rates(found, watched)[3:] == pytest.approx([1, 1], abs=0.05)
+    assert rates(found, trace)[3:] == pytest.approx([1, 1], abs=0.05)

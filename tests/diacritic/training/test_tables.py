@@ -26,7 +26,7 @@ def _engine(
 ) -> Trace:
     """Without distinct readings it is what CUDA computes."""
     trace = tables.trace(parameters, architecture, data, tables.prepare(data), weight, full)
-    return trace if distinct else replace(trace, rows=replace(trace.rows, taught=None, rest=None))
+    return trace if distinct else replace(trace, rows=replace(trace.rows, law=None, rest=None))
 
 
 @settings(max_examples=90)
@@ -88,9 +88,9 @@ def test_a_code_before_the_first_step_is_no_code() -> None:
 
 def test_steps_that_are_taught_other_laws_have_other_rows() -> None:
     data = symbols(3, 8, observations=1, actions=2)
-    taught = data.target.flatten(0, 1)
+    law = data.target.flatten(0, 1)
     key = tables.prepare(data).pair[1:].flatten()
-    late = taught[8:]
+    late = law[8:]
     before = data.previous_index[1:].flatten()
     for one in range(len(key)):
         for other in range(len(key)):

@@ -69,13 +69,13 @@ class FutureBehaviour:
         return (time + offset < data.horizon).to(trace.weight.dtype)
 
     def _loss_on_unique_rows(self, trace: Trace, data: Data, offset: Tensor) -> Tensor | None:
-        """The same from distinct readings, where they are known: steps of one row, offset and taught law are alike."""
-        if self.target != "recorded" or trace.rows.taught is None:
+        """The same from distinct readings, where known: steps of one row, offset and expert's law are alike."""
+        if self.target != "recorded" or trace.rows.law is None:
             return None
         inside = self._inside(data, offset, trace)
         later = later_rows(data, offset)
-        taught = trace.rows.taught.flatten()[later]
-        key = torch.where(inside > 0, offset * (int(taught.max()) + 1) + taught, 0).flatten(1)
+        law = trace.rows.law.flatten()[later]
+        key = torch.where(inside > 0, offset * (int(law.max()) + 1) + law, 0).flatten(1)
         found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
         if found is None:
             return None

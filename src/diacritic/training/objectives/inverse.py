@@ -44,7 +44,7 @@ class Inverse:
     @staticmethod
     def _loss_on_unique_rows(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
         """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
-        if trace.rows.taught is None:
+        if trace.rows.law is None:
             return None
         shown = data.observation_index.flatten()[later_rows(data, offset)]
         key = torch.where(inside > 0, shown + 1, 0).flatten(1)
