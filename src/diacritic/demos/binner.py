@@ -214,6 +214,8 @@ def separation(means: NDArray[np.float64]) -> NDArray[np.float64]:
 def phases(convention: Convention, observations: Floats) -> Ints:
     """The phase that the observation shows."""
     start, stop = convention.phase_columns
+    if start == stop:  # nobody said where the phase is shown
+        return np.zeros(observations.shape[:-1], np.int64)
     return observations[..., start:stop].argmax(-1).astype(np.int64)
 
 

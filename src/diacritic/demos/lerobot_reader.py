@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.files.atomic import read_json
-from diacritic.files.convention import Convention
+from diacritic.files.convention import Convention, numbered_phases
 from diacritic.files.demos import FORMAT, Demos
 from diacritic.files.fields import Fields
 
@@ -56,8 +56,8 @@ def import_lerobot(folder: str | os.PathLike[str]) -> Demos:
     if len(set(lengths.tolist())) > 1:
         given["mask"] = np.arange(lengths.max())[:, None] < lengths[None]
     meta = _own(path)
-    if meta is None and "phase" in given and given["phase"].max() > 0:
-        del given["phase"]  # nobody says what the numbers mean
+    if "phase" in given:
+        given["convention"] = numbered_phases(int(given["phase"].max()))
     try:
         return Demos(
             observations=_vectors(columns[STATE]),

@@ -15,7 +15,7 @@ from diacritic.demos.lerobot_reader import import_lerobot, is_lerobot
 from diacritic.demos.minari import import_minari
 from diacritic.files import demos as files
 from diacritic.files.arrays import read_npz
-from diacritic.files.convention import NO_CONVENTION, Convention
+from diacritic.files.convention import NO_CONVENTION, Convention, numbered_phases
 from diacritic.files.demos import Demos
 
 ARRAYS = ("observations", "actions", "symbols", "choices", "phase", "success", "frames", "mask")
@@ -42,14 +42,16 @@ def from_arrays(
 ) -> Demos:
     """A recording from arrays [T, N, …]: real observations [T, N, d], or integer ones [T, N], which are symbols too.
 
-    Integer actions [T, N] are the expert's choices unless `choices` says otherwise. Names default to numbers.
+    Integer actions [T, N] are the expert's choices unless `choices` says otherwise; policies imitate them as one-hot
+    vectors, as they read integer observations. Names default to numbers.
     """
     seen, acted = np.asarray(observations), np.asarray(actions)
     if seen.dtype.kind in "biu" and seen.ndim == 2:
         symbols = seen if symbols is None else symbols
-        seen = np.eye(int(seen.max()) + 1, dtype=np.float32)[seen]
-    if acted.dtype.kind in "biu" and acted.ndim == 2 and choices is None:
-        choices = acted
+        seen = _one_hot("observations", seen)
+    if acted.dtype.kind in "biu" and acted.ndim == 2:
+        choices = acted if choices is None else choices
+        acted = _one_hot("actions", acted)
     given: dict[str, Any] = {}
     for name, values, names in (("symbols", symbols, symbol_names), ("choices", choices, choice_names)):
         if values is not None:
@@ -59,10 +61,12 @@ def from_arrays(
     for name, values, dtype in (("phase", phase, np.uint8), ("success", success, np.bool_), ("mask", mask, np.bool_)):
         if values is not None:
             given[name] = np.asarray(values).astype(dtype)
+    if "phase" in given and convention == NO_CONVENTION:
+        convention = numbered_phases(int(given["phase"].max()))
     return Demos(
         task,
         seen.astype(np.float32),
-        acted.astype(np.int32 if acted.dtype.kind in "biu" else np.float32),
+        acted.astype(np.float32),
         convention=convention,
         latents={name: _whole(f"latents[{name}]", values) for name, values in (latents or {}).items()},
         frames=frames,
@@ -127,6 +131,12 @@ def _bare(path: Path) -> Demos:
         return from_arrays(**arrays, **names, latents=latents, task=path.stem)
     except UserError as problem:
         raise UserError(str(path), str(problem)) from None
+
+
+def _one_hot(name: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    if values.size and values.min() < 0:
+        raise UserError(name, "an integer is negative; number them from 0")
+    return np.eye(int(values.max(initial=-1)) + 1, dtype=np.float32)[values.astype(np.int64)]
 
 
 def _whole(name: str, values: ArrayLike) -> NDArray[np.int32]:

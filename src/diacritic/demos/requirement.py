@@ -11,6 +11,7 @@ from certify.sources.coverage import Coverage, Recording
 from certify.sources.recordings import from_recordings
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
+from diacritic.tasks.recorded import require_labels
 
 SAME = 5e-4  # bits: equal to the three digits that the paper prints
 
@@ -34,11 +35,14 @@ def recording(demos: Demos) -> Recording:
 
 
 def named_episodes(demos: Demos) -> list[list[tuple[str, str]]]:
-    """Every episode as a list of (symbol, action) in words."""
+    """Every episode as a list of (symbol, action) in words, as long as it runs."""
+    require_labels(demos)
     shown, done = demos.symbol_names, demos.choice_names
     return [
-        [(shown[s], done[a]) for s, a in zip(symbols, choices, strict=True)]
-        for symbols, choices in zip(demos.symbols.T.tolist(), demos.choices.T.tolist(), strict=True)
+        [(shown[s], done[a]) for s, a in zip(symbols[:length], choices[:length], strict=True)]
+        for symbols, choices, length in zip(
+            demos.symbols.T.tolist(), demos.choices.T.tolist(), demos.lengths.tolist(), strict=True
+        )
     ]
 
 

@@ -1,7 +1,7 @@
 """The observation convention: what of O_t counts as seen, Ō_t = (phase, probe symbol, f¹_t, f²_t, …)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from certify.errors import UserError
@@ -139,6 +139,11 @@ class Convention:
 
 NO_CONVENTION = Convention(("episode",), (0, 0), (0, 0), (), 0.0, ())
 """That of a recording of which nobody said what can be seen in it."""
+
+
+def numbered_phases(last: int) -> Convention:
+    """The same for a recording whose phases have the numbers 0 to `last` and no names."""
+    return replace(NO_CONVENTION, phases=tuple(map(str, range(last + 1)))) if last else NO_CONVENTION
 
 
 def _whole(given: Fields, name: str) -> tuple[int, ...]:

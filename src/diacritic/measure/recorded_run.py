@@ -1,7 +1,7 @@
 """Saved runs on a recorded task: held-out codes, estimator controls, and the probes in closed loop."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.protocol import Task
+from diacritic.tasks.recorded import RecordedTask
 
 Ints = NDArray[np.integer[Any]]
 
@@ -77,9 +78,12 @@ def examine_recorded(
     """The verdict on every run of a group, from the recording that it was trained on or an independent one.
 
     `probe` is what `diacritic probe` found in the recording; without it the acceptance checks have to tell. On `fresh`,
-    an independent recording, every verdict is asked for again.
+    an independent recording, every verdict is asked for again. Where no task made the recording, the closed loop is
+    left out.
     """
     _same_task(group, demos, "--task")
+    if isinstance(group.task, RecordedTask):  # nothing can be played
+        effort = replace(effort, episodes=0, interventions=0)
     again = None if fresh is None else _fresh(group, demos, fresh)
     whole = Classes.of(demos.symbols, demos.choices)
     own = (

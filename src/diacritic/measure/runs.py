@@ -159,7 +159,7 @@ def _recorded(
     if need is not None and need.model.horizon != task.steps:
         said = f"has {need.model.horizon} steps, but the recording {task.steps}"
         raise UserError("need", f"{said}; give the requirement of the recording")
-    for group in groups(paths):
+    for group in groups(paths, task):
         with working(f"examining {len(group.runs)} runs of {group.task.name}"):
             verdicts = examine_recorded(group, task, effort, probe, fresh)
         yield [(run.path, verdict) for run, verdict in zip(group.runs, verdicts, strict=True)]

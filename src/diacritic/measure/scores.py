@@ -14,9 +14,9 @@ from certify.core.requirement import Requirement
 from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
 from diacritic.rollout.occupancy import Cells, ExpertTrace, law_table
+from diacritic.tasks.recorded import POSITIVE
 
 Floats = NDArray[np.float64]
-POSITIVE = 1e-9  # bits; a requirement below is none
 
 
 @dataclass(frozen=True)

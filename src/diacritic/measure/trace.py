@@ -18,6 +18,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.rollout.policies import Player
 from diacritic.rollout.trained_machines import machines
 from diacritic.tasks.protocol import Task, policy_view
+from diacritic.tasks.recorded import decision_class
 from diacritic.training.cohort import Cohort
 from diacritic.training.kl_bound import kl_profile
 
@@ -59,11 +60,11 @@ class RecordedTrace:
 
     def decision_errors(self, task: Task) -> dict[str, Floats]:
         """Of every run the share of episodes whose action at a decision is nearest to the mean of another class."""
-        demos = self.demos
-        return {
-            name: np.array([class_error(run[t], demos.actions[t], demos.latents[name]) for run in self.actions])
-            for name, t in task.decisions.items()
-        }
+        errors = {}
+        for name, t in task.decisions.items():
+            expert, label = self.demos.actions[t], decision_class(self.demos, name, t)
+            errors[name] = np.array([class_error(run[t], expert, label) for run in self.actions])
+        return errors
 
 
 def teacher_forced(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from certify.errors import UserError
-from diacritic.measure.scores import POSITIVE
+from diacritic.tasks.recorded import POSITIVE, decision_steps, required_spans
 
 if TYPE_CHECKING:
     from diacritic.tasks.protocol import Task
@@ -43,12 +43,5 @@ def derived_windows(required: Sequence[float | None], decision: Sequence[float])
     """From a certificate: runs of steps with R_t > 0 (or not proved to be 0), and every step with H(G_t|Ō_t) > 0."""
     if len(required) != len(decision) or not len(required):
         raise UserError("decision", f"{len(decision)} steps, but the requirement has {len(required)}")
-    runs: list[list[int]] = []
-    for t, bits in enumerate(required):
-        if bits is None or bits > POSITIVE:
-            if runs and runs[-1][-1] == t - 1:
-                runs[-1].append(t)
-            else:
-                runs.append([t])
-    memory = {f"steps {run[0] + 1}–{run[-1] + 1}": tuple(run) for run in runs}
-    return Windows(memory, {f"step {t + 1}": t for t, bits in enumerate(decision) if bits > POSITIVE})
+    memory = {name: tuple(steps) for name, steps in required_spans(required).items()}
+    return Windows(memory, decision_steps(decision))

@@ -9,13 +9,15 @@ import torch
 
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
+from diacritic.files.demos import Demos
 from diacritic.files.run import BINNER, RunManifest, find_runs
 from diacritic.memory.saved import load_run
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.tasks.protocol import Task
-from diacritic.tasks.registry import make
+from diacritic.tasks.recorded import NO_SIMULATOR
+from diacritic.tasks.registry import is_only_recorded, make, task_of
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ class Group:
         return Policies(stacked, self.runs[0].architecture, stack_scales([run.scale for run in self.runs]))
 
 
-def read_run(path: Path) -> StoredRun:
-    """A run that `diacritic train` saved from a recording of the present version of its task."""
+def read_run(path: Path, demos: Demos | None = None) -> StoredRun:
+    """A run that `diacritic train` saved from a recording of the present version of its task.
+
+    Where no task made that recording, `demos` stands for the task, and without it the run is refused.
+    """
     run = load_run(path)
     if run.manifest.kind != "recorded":
         raise UserError(str(path), "is not a run of a recorded task; train one with `diacritic train DEMOS`")
-    task = make(run.manifest.task, **run.manifest.parameters)
+    task = _task(path, run.manifest, demos)
     if run.manifest.task_version != task.version:
         said = f"was trained on version {run.manifest.task_version} of {task.name}, but this is version {task.version}"
         raise UserError(str(path), f"{said}; record and train again")
@@ -61,9 +66,19 @@ def read_run(path: Path) -> StoredRun:
     return StoredRun(path, run.manifest, task, run.architecture, policy, Scale.from_tensors(run.weights))
 
 
-def groups(paths: Sequence[Path]) -> Iterator[Group]:
-    """The runs in groups of equal task, observation convention and sizes of the weights."""
-    runs = [read_run(path) for path in find_runs(paths)]
+def _task(path: Path, manifest: RunManifest, demos: Demos | None) -> Task:
+    if not is_only_recorded(manifest.task, manifest.task_version):
+        return make(manifest.task, **manifest.parameters)
+    if demos is None:
+        raise UserError(str(path), NO_SIMULATOR)
+    if demos.task != manifest.task:
+        raise UserError(str(path), f"learned {manifest.task!r}, not {demos.task!r}; give that recording")
+    return task_of(demos)
+
+
+def groups(paths: Sequence[Path], demos: Demos | None = None) -> Iterator[Group]:
+    """The runs in groups of equal task, observation convention and sizes of the weights; `demos` as in `read_run`."""
+    runs = [read_run(path, demos) for path in find_runs(paths)]
     keys = {id(run): _kind(run) for run in runs}
     for _, members in groupby(sorted(runs, key=lambda run: keys[id(run)]), key=lambda run: keys[id(run)]):
         alike = tuple(members)

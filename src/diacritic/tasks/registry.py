@@ -9,6 +9,7 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.tasks.base import from_parameters
 from diacritic.tasks.protocol import Task
+from diacritic.tasks.recorded import RecordedTask
 
 Factory = Callable[..., Task]
 
@@ -53,6 +54,11 @@ def is_simulated(name: str) -> bool:
     return ALIASES.get(name, (name, {}))[0] in names()
 
 
+def is_only_recorded(name: str, version: int | None) -> bool:
+    """Whether episodes of this name and version were recorded without a task of ours."""
+    return not version and not is_simulated(name)
+
+
 def make(name: str, **parameters: Any) -> Task:
     """A task with its own physics, by its name or the paper's name."""
     known, implied = ALIASES.get(name, (name, {}))
@@ -75,7 +81,12 @@ def find(name: str, **parameters: Any) -> Task | Model:
 
 
 def task_of(demos: Demos) -> Task:
-    """The task that a recording is of; a recording of another version of it is refused."""
+    """The task that a recording is of, or the recording itself where no task made it (its version is then 0).
+
+    A recording of another version of the task is refused.
+    """
+    if is_only_recorded(demos.task, demos.task_version):
+        return RecordedTask(demos)
     task = make(demos.task, **demos.parameters)
     if demos.task_version != task.version:
         said = f"is of version {demos.task_version} of {demos.task}, but this is version {task.version}"

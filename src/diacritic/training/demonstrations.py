@@ -16,6 +16,7 @@ from diacritic.files.demos import Demos
 from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.memory.scale import Scale
 from diacritic.tasks.protocol import Task, last_reveal, policy_view
+from diacritic.tasks.recorded import decision_class
 from diacritic.training import forecaster
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
@@ -78,12 +79,22 @@ def pending_classes(demos: Demos, task: Task) -> tuple[NDArray[np.int64], int]:
     label, values, begin = np.full(demos.phase.shape, -1, np.int64), 0, last_reveal(task)
     order = sorted(task.decisions.items(), key=lambda pair: pair[1])
     for k, (_, step) in enumerate(order):
-        combined, number = np.zeros(demos.episodes, np.int64), 1
-        for name, _ in order[k:]:
-            combined, number = combined + number * demos.latents[name], number * task.levels[name]
+        combined, number = _joint_class(demos, task, order[k:])
         label[begin:step] = values + combined
         values, begin = values + number, max(begin, step)
     return label, values
+
+
+def _joint_class(demos: Demos, task: Task, decisions: Sequence[tuple[str, int]]) -> tuple[NDArray[np.int64], int]:
+    """One number for the classes of some decisions, [N], and how many values it has."""
+    if not all(name in demos.latents for name, _ in decisions):
+        classes = np.stack([decision_class(demos, name, step) for name, step in decisions])
+        rows, which = np.unique(classes, axis=1, return_inverse=True)
+        return which.reshape(-1).astype(np.int64), rows.shape[1]
+    combined, number = np.zeros(demos.episodes, np.int64), 1
+    for name, _ in decisions:
+        combined, number = combined + number * demos.latents[name], number * task.levels[name]
+    return combined, number
 
 
 def fitted(learner: Learner, decisions: int) -> Learner:
