@@ -9,6 +9,7 @@ import diacritic as dia
 from certify.errors import UserError
 from diacritic.commands.train import Train
 from diacritic.demos.lerobot import export_lerobot
+from diacritic.files.arrays import write_npz
 
 EPISODES, STEPS = 64, 8
 
@@ -26,7 +27,7 @@ def arrays() -> dict[str, np.ndarray]:
 
 
 def test_from_arrays_to_a_page(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
-    np.savez(tmp_path / "mine.npz", **arrays)
+    write_npz(tmp_path / "mine.npz", **arrays)
     demos = dia.load(tmp_path / "mine.npz")
     need = dia.requirement(demos)
     assert [step.rate for step in need.steps] == [0, 1, 2, 2, 2, 1, 1, 1]
@@ -43,35 +44,35 @@ def test_from_arrays_to_a_page(arrays: dict[str, np.ndarray], tmp_path: Path) ->
     assert page.left_out == []
     with pytest.raises(UserError, match="this recording has no simulator: register a task to roll out"):
         dia.rollout(runs)
-    np.savez(tmp_path / "other.npz", **arrays)
+    write_npz(tmp_path / "other.npz", **arrays)
     with pytest.raises(UserError, match="learned 'mine', not 'other'; give that recording"):
         dia.measure(runs, task=str(tmp_path / "other"))
 
 
 def test_integers_alone_are_learned_from(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
-    np.savez(tmp_path / "words.npz", observations=arrays["symbols"], actions=arrays["choices"])
-    runs = dia.train(str(tmp_path / "words"), learner="decisions", seeds=1, steps=2, device="cpu", out=tmp_path / "r")
+    write_npz(tmp_path / "words.npz", observations=arrays["symbols"], actions=arrays["choices"])
+    runs = dia.train(str(tmp_path / "words"), learner="join", seeds=1, steps=2, device="cpu", out=tmp_path / "r")
     assert len(runs) == 1
     assert runs.evaluations[0] is not None
 
 
 def test_recordings_that_cannot_be_judged(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
     for name, meaning in (("symbols", "what counts as seen"), ("choices", "what the expert did")):
-        np.savez(tmp_path / "bare.npz", **{key: value for key, value in arrays.items() if key != name})
+        write_npz(tmp_path / "bare.npz", **{key: value for key, value in arrays.items() if key != name})
         demos = dia.load(tmp_path / "bare.npz")
         for refused in (dia.requirement, dia.train):
             with pytest.raises(UserError, match=rf"bare: has no {name} \({meaning}\)"):
                 refused(demos)
     mask = np.ones((STEPS, EPISODES), bool)
     mask[5:, 0] = False
-    np.savez(tmp_path / "uneven.npz", **arrays, mask=mask)
+    write_npz(tmp_path / "uneven.npz", **arrays, mask=mask)
     assert dia.requirement(dia.load(tmp_path / "uneven.npz")).model.horizon == STEPS
     with pytest.raises(UserError, match="uneven: has episodes of unequal length, which cannot be learned from"):
         dia.train(dia.load(tmp_path / "uneven.npz"))
 
 
 def test_the_command_and_the_page_take_what_the_package_takes(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
-    np.savez(tmp_path / "mine.npz", **arrays)
+    write_npz(tmp_path / "mine.npz", **arrays)
     folder = export_lerobot(dia.load(tmp_path / "mine"), tmp_path / "robot")
     page = dia.report(str(tmp_path / "mine.npz"), str(folder), out=tmp_path / "page.html", film=False)
     assert [demos.digest for demos in page.recordings] == [dia.load(tmp_path / "mine").digest] * 2

@@ -123,12 +123,12 @@ class RecordedTask:
         """None are known."""
         return ()
 
-    @cached_property
+    @property
     def windows(self) -> Mapping[str, range]:
         """The stretches in which memory is required."""
         return required_spans(self._bits[0])
 
-    @cached_property
+    @property
     def decisions(self) -> Mapping[str, int]:
         """The steps at which the observation alone does not decide the expert's choice."""
         return decision_steps(self._bits[1])
