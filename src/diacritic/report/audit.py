@@ -82,9 +82,9 @@ def interventions(runs: Sequence[Run]) -> list[Shown]:
     rows: list[Shown] = []
     for run in runs:
         for control in run.verdict["controls"] if run.verdict else ():
-            trials = control["data"] if control["name"].startswith("code swap") else None
+            trials = control.get("data") if control["name"].startswith("code swap") else None
             for trial in trials or ():
-                shares = {kind: trial[kind][share] if trial[kind] else None for kind, share in EFFECTS.items()}
+                shares = {kind: (trial.get(kind) or {}).get(share) for kind, share in EFFECTS.items()}
                 where = control["name"].removeprefix("code swap, ")
                 rows.append(
                     {"run": run.label, "where": where, "trial": trial["name"], "pairs": trial["pairs"]} | shares
@@ -102,7 +102,7 @@ def _probes(inputs: Inputs) -> Iterator[tuple[str, Cells]]:
                 yield f"recording of {demos.task}: {name}", found["data"]
     for run in inputs.runs:
         for control in run.verdict["controls"] if run.verdict else ():
-            if control["name"] == "previous actions" and control["data"]:
+            if control["name"] == "previous actions" and control.get("data"):
                 yield f"{run.task}: {run.label}, previous actions", control["data"]
 
 
@@ -111,7 +111,7 @@ def _verdict(run: Run) -> Shown:
     found = run.verdict
     answers = [{"question": text, **found[name]} for name, text in QUESTIONS.items()]
     keys = ("part", "name", "passed", "text")
-    controls = [{key: control[key] for key in keys} for control in found["controls"]]
+    controls = [{key: control.get(key) for key in keys} for control in found["controls"]]
     known = {"title": f"{run.task} · {run.label}", "run": found["run"], "occupancy": found["occupancy"]}
     return known | {"answers": answers, "controls": controls, "impression": found["impression"]}
 
