@@ -31,4 +31,4 @@ def _read(place: str, text: str, default: Any) -> Any:
     try:
         return type(default)(text)
     except ValueError:
-        raise UserError(place, f"{text!r} is no {type(default).__name__}") from None
+        raise UserError(place, f"{text!r} is not of type {type(default).__name__}") from None

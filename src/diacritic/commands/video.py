@@ -55,4 +55,4 @@ def _whole(place: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise UserError(place, f"{text!r} is no whole number") from None
+        raise UserError(place, f"{text!r} is not a whole number") from None

@@ -64,7 +64,7 @@ class AuditTask(Shows, Protocol):
 
     @property
     def least(self) -> float:
-        """Share of the pairs that must be told apart to count as a decision."""
+        """Share of the pairs that must be distinguished to count as a decision."""
         ...
 
     @property
@@ -128,7 +128,7 @@ class SymbolicAuditTask:
         names = self._names[1]
         if isinstance(raw, str):
             if raw not in names:
-                raise UserError("policy", f"does {raw!r}, which is no action of the task: {', '.join(names[:8])}")
+                raise UserError("policy", f"does {raw!r}, which is not an action of the task: {', '.join(names[:8])}")
             return names.index(raw)
         parts = list(leaves(raw))
         values = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])

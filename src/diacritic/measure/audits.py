@@ -209,7 +209,7 @@ def _decoded(item: Decoding) -> Control:
 
 
 def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) -> list[Control]:
-    """The plug-in rate of a hard code that the policy shows, and why it is no rate of its memory."""
+    """The plug-in rate of a hard code that the policy shows, and why it is not a rate of its memory."""
     scripts = whole_episodes(audit_task.episodes)
     shown = [[scripted.code(script[: t + 1]) for script in scripts] for t in range(len(scripts[0]))]
     if any(code is None for row in shown for code in row) or len({code for row in shown for code in row}) < 2:

@@ -79,7 +79,7 @@ def body_memory(
 ) -> BodyMemory:
     """Class-conditional separation of positions [T, N, axes] (metres) at some steps: Welch tests, Holm-adjusted.
 
-    With symbols Ō_t [T, N] the mean position of each symbol is taken out first: what the symbol shows is no secret.
+    With symbols Ō_t [T, N] the mean position of each symbol is taken out first: what the symbol shows is not hidden.
     """
     labels = np.asarray(classes)
     if positions.ndim != 3 or positions.shape[1] != len(labels):

@@ -19,7 +19,9 @@ def certified_requirement(path: Path, model: Model) -> Requirement:
         check(text, model.to_json())
     except (Rejected, Malformed, LimitReached) as problem:
         remedy = "write one with `python -m certify TASK --certificate FILE`"
-        raise UserError(str(path), f"is no certificate of {model.name or 'this model'}: {problem}; {remedy}") from None
+        raise UserError(
+            str(path), f"is not a certificate of {model.name or 'this model'}: {problem}; {remedy}"
+        ) from None
     rates = [step.get("rate") for step in json.loads(text)["steps"]]
     bits = [None if ends is None else max(0.0, sum(map(float, ends)) / 2) for ends in rates]
     return Requirement.stated(model, bits)

@@ -28,7 +28,7 @@ class Partition:
 
     @staticmethod
     def of(**variables: ArrayLike) -> "Partition":
-        """The common refinement of variables [T, N], each of which is told apart at every step anew."""
+        """The common refinement of variables [T, N], each distinguished separately at every step."""
         arrays = {name: np.asarray(values, np.int64) for name, values in variables.items()}
         shape = next(iter(arrays.values())).shape
         for name, values in arrays.items():
@@ -117,7 +117,7 @@ def checked_codes(
     low, high = int(table.min()), int(table.max())
     if low < 0 or (codebook is not None and high >= codebook):
         known = "whole numbers from 0" if codebook is None else f"0…{codebook - 1}"
-        raise UserError("codes", f"the entry {low if low < 0 else high} is no code; expected {known}")
+        raise UserError("codes", f"the entry {low if low < 0 else high} is not a code; expected {known}")
     return table.astype(np.int64) if table.dtype == np.uint64 else table, codebook or high + 1
 
 

@@ -16,7 +16,7 @@ from diacritic.measure.plugin import conditional_entropy, joint
 
 Floats = NDArray[np.float64]
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)
-_FREE = 10.0  # a larger column is penalised less: what is given is to be told apart at no cost
+_FREE = 10.0  # a larger column is penalised less: the given values are distinguished at no cost
 
 
 def held_out_bits(code: ArrayLike, features: Floats, folds: int, seed: int = 0) -> float:

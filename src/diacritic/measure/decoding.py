@@ -2,7 +2,7 @@
 
 Labels are shuffled among the rows that share what is given, Ō_t or (Ō_t, Γ_t). What the state tells of a label through
 that alone it tells of the shuffled ones too, so only what goes beyond it counts. Decoding shows what is there to be
-read; it is no rate, and what the probes miss may be there all the same.
+read; it is not a rate, and what the probes miss may be there all the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ class Label:
 def labels_of(window: str, t: int, symbols: Ints, memory: Ints, hidden: Mapping[str, Ints]) -> Iterator[Label]:
     """What to ask of a step: the parts of Γ_t among hidden values, or Γ_t where they do not make it up; then the rest.
 
-    A value that (Ō_t, Γ_t) tells is required, any other a nuisance; what Ō_t itself tells is no memory.
+    A value that (Ō_t, Γ_t) tells is required, any other a nuisance; what Ō_t itself shows is not memory.
     """
     known, none = joint(symbols, memory), np.zeros_like(memory)
     unseen = {name: values for name, values in hidden.items() if conditional_entropy(values, symbols) > POSITIVE}
@@ -132,7 +132,7 @@ def decode(label: Label, states: Floats, shuffles: int = SHUFFLES, seed: int = 0
 
 
 def adjusted(found: Sequence[Decoding]) -> list[Decoding]:
-    """Holm over the nuisances: one of them found by chance is no surplus."""
+    """Holm over the nuisances: one of them found by chance is not a surplus."""
     nuisances = [item for item in found if not item.required]
     if not nuisances:
         return list(found)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FILE = "staircase.png"
 MOST_NAMES = 6  # more windows than these are not named in the picture
-REQUIRED, PASSED, FAILED, PRESENT = "#000000", "#0072b2", "#c1121f", "#e69f00"  # told apart by colour-blind eyes
+REQUIRED, PASSED, FAILED, PRESENT = "#000000", "#0072b2", "#c1121f", "#e69f00"  # distinct for colour-blind readers
 
 
 def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:

@@ -51,7 +51,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if not 0 <= self.class_error <= 1:
-            raise UserError("class_error", f"{self.class_error} is no share of episodes")
+            raise UserError("class_error", f"{self.class_error} is not a share of episodes")
 
     @property
     def correct(self) -> bool:
@@ -78,7 +78,7 @@ def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> floa
 def symmetric_error(error: float, classes: int = 2) -> tuple[float, float]:
     """H(G|C) in bits and S_G of a uniform class that a code names with a symmetric error: why flag B needs no leak."""
     if not 0 <= error < 1 or classes < 2:
-        raise UserError("error", f"{error} among {classes} classes is no share of errors")
+        raise UserError("error", f"{error} among {classes} classes is not a share of errors")
     shares = np.array([1 - error, *[error / (classes - 1)] * (classes - 1)])
     left = float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum())
     return left, 1 - left / float(np.log2(classes))

@@ -5,7 +5,7 @@ remembered can tell them apart. Between steps t and s the running policy is chan
 with those that it makes unchanged. *Swap*: the code of j, everything else from i. *Shuffle*: everything else from a
 policy that really saw the past of j, the code of i. *Reset*: no code yet. *Freeze*: the code of step t, put back before
 every later step. Where the code alone carries the memory, a swap moves the decision of i to that of j, a shuffle moves
-nothing, and after a reset i and j are no longer told apart: what they then decide is the same, or as by lot. A freeze
+nothing, and after a reset i and j are no longer distinguished: their decisions are then the same or random. A freeze
 passes no judgement: it shows whether the code of step t holds all the rest of the way. Steps count from 0.
 """
 
@@ -31,7 +31,7 @@ MOST_PAIRS = 4096  # more than these are drawn instead of listed
 CLEAR = 0.9  # share of the pairs that must behave as named
 DECISIVE = 0.1  # and share that may not
 DOUBT = 0.1  # level of the sign test where pairs are drawn
-TOLD = 0.8  # share that must be told apart where noise could do it, too
+TOLD = 0.8  # share that must be distinguished where noise could do it, too
 
 
 class Policy(Protocol):

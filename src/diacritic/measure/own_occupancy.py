@@ -28,7 +28,7 @@ def own_classes(
     """Γ_t and G_t of rolled-out episodes: those of a recorded episode with the same hidden values.
 
     `strata` names the hidden values that decide every class, `recorded` and `latents` hold them for the two sets of
-    episodes, and `symbols` [T, E] is what the policy's own observations show. What is required is counted anew.
+    episodes, and `symbols` [T, E] is what the policy's own observations show. The requirement is counted again.
     """
     for name in strata:
         if name not in recorded or name not in latents:

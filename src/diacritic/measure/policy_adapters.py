@@ -247,7 +247,7 @@ def takes(function: Callable[..., Any], arguments: int) -> bool:
 
 
 def leaves(state: Any) -> Iterator[NDArray[Any]]:
-    """The arrays of numbers that a state is made of, one after the other; what is no number is refused."""
+    """The arrays of numbers that a state is made of, one after the other; anything else is refused."""
     parts = _parts(state)
     if parts is not None:
         for part in parts:
@@ -255,7 +255,7 @@ def leaves(state: Any) -> Iterator[NDArray[Any]]:
         return
     array = np.asarray(state.detach().cpu() if hasattr(state, "detach") else state).reshape(-1)
     if array.dtype.kind not in "iubf":
-        raise UserError("policy.state", f"holds a {type(state).__name__}, which is no array of numbers")
+        raise UserError("policy.state", f"holds a {type(state).__name__}, which is not an array of numbers")
     yield array
 
 

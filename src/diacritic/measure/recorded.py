@@ -68,7 +68,7 @@ class Classes:
         return Classes(symbols, memory, action, required, decision, loose)
 
     def take(self, episodes: slice | Ints) -> "Classes":
-        """Some of the episodes: the classes stay, what they cost is counted anew."""
+        """Some of the episodes: the classes stay, their cost is counted again."""
         seen, memory, action = (values[:, episodes] for values in (self.symbols, self.memory, self.action))
         return Classes.costed(seen, memory, action, self.loose)
 

@@ -253,7 +253,7 @@ def _fresh(group: Group, demos: Demos, fresh: Demos) -> tuple[Demos, Classes]:
 
 
 def _replicated(run: StoredRun, judged: _Judged, fresh: Demos, classes: Classes) -> Control:
-    """Whether the same gate says the same of episodes that were recorded anew."""
+    """Whether the same gate says the same of episodes that were recorded again."""
     again = _judged(run, fresh, classes)
     windows = task_windows(run.task).reported(judged.classes.required)
     gate = task_gate(run.task)

@@ -1,4 +1,4 @@
-"""Saved runs on a fresh recording: their codes there, classes solved anew, and whether each verdict stands."""
+"""Saved runs on a fresh recording: their codes there, classes solved again, and whether each verdict stands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

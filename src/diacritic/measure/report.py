@@ -68,7 +68,7 @@ def _agreement(verdicts: Sequence[Verdict], name: str, first: str, second: str) 
 
 
 def wide_console() -> Console:
-    """Lines are not broken where the output is no terminal."""
+    """Lines are not broken where the output is not a terminal."""
     return Console(width=None if sys.stdout.isatty() else 400)
 
 

@@ -175,7 +175,7 @@ def indicators(name: str, labels: ArrayLike) -> dict[str, Floats]:
 
 
 def _design(hits: Floats, factors: Mapping[str, ArrayLike], group: NDArray[np.int64]) -> Floats:
-    """The intercept and all factors [rows, 1 + factors]; refused where they cannot be told apart."""
+    """The intercept and all factors [rows, 1 + factors]; refused where they are collinear."""
     if hits.ndim != 1 or not np.isin(hits, (0.0, 1.0)).all() or len(np.unique(hits)) < 2:
         raise UserError("success", "expected 0 and 1, both among them, one an entry")
     if group.shape != hits.shape or group.max() == 0:
@@ -208,7 +208,7 @@ def _fit(hits: Floats, design: Floats, weights: Floats, group: NDArray[np.int64]
 
 
 def _redraw(hits: Floats, design: Floats, group: NDArray[np.int64], replicates: int, seed: int) -> Floats:
-    """Estimates [replicates, factors] where clusters are drawn anew with replacement; samples without one are left."""
+    """Estimates [replicates, factors] where clusters are drawn again with replacement; samples without one are left."""
     count = int(group.max()) + 1
     times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=replicates)
     found = []
@@ -230,4 +230,4 @@ def _around(value: float, half: float) -> Interval:
 def _check_count(place: str, count: Count) -> None:
     successes, trials = count
     if not 0 <= successes <= trials or not trials:
-        raise UserError(place, f"{successes} of {trials} is no share")
+        raise UserError(place, f"{successes} of {trials} is not a share")

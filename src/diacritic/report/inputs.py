@@ -81,7 +81,7 @@ def collect(words: Sequence[str]) -> Inputs:
 
 
 def _folder(found: Inputs, folder: Path) -> None:
-    """A run, or everything below; checkpoints of cohorts are no results."""
+    """A run, or everything below; checkpoints of cohorts are not results."""
     if is_run(folder):
         _run(found, folder)
         return

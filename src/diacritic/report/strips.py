@@ -15,7 +15,7 @@ from diacritic.report.titles import recorded_task
 from diacritic.tasks.protocol import Ints, Latents
 
 MOST_RUNS, MOST_ROWS = 32, 16
-COLOURS = 16  # of the style sheet; further codes use them again, and are told apart by their numbers
+COLOURS = 16  # of the style sheet; further codes use them again, and are distinguished by their numbers
 Shown = dict[str, Any]
 Codes = NDArray[np.integer[Any]]
 

@@ -60,7 +60,7 @@ class PassiveTMaze:
 
     def __init__(self, length: int, seed: int, checkout: Path) -> None:
         if not (checkout / "mikasa_base").is_dir():
-            raise UserError("--mikasa", f"{checkout} is no MIKASA-Base checkout: it has no folder mikasa_base")
+            raise UserError("--mikasa", f"{checkout} is not a MIKASA-Base checkout: it has no folder mikasa_base")
         module = load(checkout, "mikasa_base.Passive_T_Maze.env.env_passive_t_maze")
         self.env, self.seed, self.solved = module.TMazeClassicPassive(corridor_length=length), seed, False
 

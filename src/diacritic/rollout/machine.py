@@ -81,7 +81,7 @@ def packed(machine: CodeMachine) -> str:
     """A machine that acts greedily as a line of text: its moves, then its choices, a byte each."""
     if max(machine.codes, machine.actions) > 256:
         raise UserError(
-            "machine", f"{machine.codes} codes and {machine.actions} actions are no bytes; 256 are possible"
+            "machine", f"{machine.codes} codes and {machine.actions} actions do not fit into bytes; 256 are possible"
         )
     parts = machine.move.ravel(), machine.act.argmax(axis=2).ravel()
     return base64.b64encode(np.concatenate(parts).astype(np.uint8).tobytes()).decode("ascii")
@@ -96,7 +96,7 @@ def unpacked(text: str, model: Model) -> CodeMachine:
         raise UserError("machine", "is not a line of base64 text; train the run again") from None
     codes, left = divmod(len(flat) - seen * (acts + 1), seen * (acts + 2))
     if codes < 1 or left:
-        raise UserError("machine", f"{len(flat)} bytes are no machine with {seen} observations and {acts} actions")
+        raise UserError("machine", f"{len(flat)} bytes are not a machine with {seen} observations and {acts} actions")
     move, choice = np.split(flat, [(codes + 1) * seen * (acts + 1)])
     if choice.max() >= acts:
         raise UserError("machine", f"chooses action {choice.max()} of {acts}; train the run again")

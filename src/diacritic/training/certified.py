@@ -1,7 +1,7 @@
 """The certified learner: its codes are the classes Γ_t that `certify` proves, and only the transition is learned.
 
 It uses two things that imitation alone does not have: the symboliser Ō_t, which says when two histories look alike, and
-the certificate, which says which of those must be told apart. In return it is minimal by construction, trains every
+the certificate, which says which of those must be distinguished. In return it is minimal by construction, trains every
 step in parallel, and no horizon is too long.
 """
 

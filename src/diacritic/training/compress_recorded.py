@@ -56,7 +56,7 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     """Every run of a cohort trained on a recording, with as few codes as its own decisions need.
 
     A run keeps its old weights where `forget` would keep them and where it then decides otherwise; also where it did
-    not decide rightly before, or where the merged codes do not settle what it decided: such a run may have learned the
+    not decide correctly before, or where the merged codes do not fix what it decided: such a run may have learned the
     training episodes by heart, and what it does there says nothing of what its memory is for.
     """
     plan = replace(cohort.plan, batch=None, low=None)  # as a policy computes codes

@@ -135,7 +135,7 @@ def test_a_certificate_of_the_task_is_checked_and_used(tmp_path: Path, capsys: p
         capsys.readouterr()
         assert main(["measure", str(tmp_path / "runs"), "--no-figure", "--certificate", str(proof)]) == status
     said = capsys.readouterr().err
-    assert "3.json: is no certificate of memory-chain bits=1 delay=2: the certificate is of another model" in said
+    assert "3.json: is not a certificate of memory-chain bits=1 delay=2: the certificate is of another model" in said
     assert said.count("\n") == 1
 
 

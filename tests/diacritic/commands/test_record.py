@@ -27,7 +27,7 @@ def test_a_recording_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["two-cubes"], "task: 'two-cubes' is unknown; there are two-cues"),
         (["two-cues", "gap"], "gap: expected KEY=VALUE"),
         (["two-cues", "gap=0"], "two-cues.gap: 0 steps are not a gap; give at least 1"),
-        (["two-cues", "gap=six"], "two-cues.gap: 'six' is no int"),
+        (["two-cues", "gap=six"], "two-cues.gap: 'six' is not of type int"),
         (["two-cues", "no_noise=maybe"], "two-cues.no_noise: 'maybe' is neither true nor false"),
         (["two-cues", "length=3"], "two-cues.length: no such parameter; there are"),
         (["readout-2", "modes=33"], "modes: 33 is not a power of two"),

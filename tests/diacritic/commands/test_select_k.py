@@ -39,4 +39,4 @@ def test_bad_words_are_one_line(capsys: pytest.CaptureFixture[str]):
     assert main(["select-k", "memory-chain", "bits=1", "--learner", "plan"]) == 2
     assert "no learner is called 'plan'" in capsys.readouterr().err
     assert main(["select-k", "two-cues", "gap=much"]) == 2
-    assert "'much' is no int" in capsys.readouterr().err
+    assert "'much' is not of type int" in capsys.readouterr().err

@@ -88,7 +88,7 @@ def test_actions_come_as_names_numbers_or_scores() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ("jump", "does 'jump', which is no action of the task: wait"),
+        ("jump", "does 'jump', which is not an action of the task: wait"),
         (5, "its action is 5; expected a name, a number 0…4, or 5 finite scores"),
         (np.zeros(4), "its action is float64 of 4 entries; expected"),
         (np.full(5, np.nan), "its action is float64 of 5 entries; expected"),

@@ -164,7 +164,7 @@ def test_a_state_without_numbers_is_moved_but_not_decoded() -> None:
 
     found = audited(Diary())
     assert answers(found) == ("yes", "not assessed", "not assessed", "yes")
-    assert found.not_done == ("nothing was decoded: policy.state: holds a str, which is no array of numbers",)
+    assert found.not_done == ("nothing was decoded: policy.state: holds a str, which is not an array of numbers",)
 
 
 def test_the_package_offers_the_audit_and_nothing_else() -> None:

@@ -32,13 +32,13 @@ def test_what_is_no_certificate_of_the_model_is_refused(tmp_path: Path) -> None:
     model, path = build("gap"), tmp_path / "proof.json"
     path.write_text(certificate_json(certify(build("gap", gap2=4))))
     with pytest.raises(
-        UserError, match=r"proof.json: is no certificate of gap: the certificate is of another model; wr"
+        UserError, match=r"proof.json: is not a certificate of gap: the certificate is of another model; wr"
     ):
         certified_requirement(path, model)
     lie = json.loads(certificate_json(certify(model)))
     lie["steps"][-1]["rate"] = lie["steps"][0]["rate"]
     path.write_text(json.dumps(lie))
-    with pytest.raises(UserError, match=r"proof.json: is no certificate of gap: "):
+    with pytest.raises(UserError, match=r"proof.json: is not a certificate of gap: "):
         certified_requirement(path, model)
     with pytest.raises(UserError, match=r"none.json: cannot be read: No such file"):
         certified_requirement(tmp_path / "none.json", model)

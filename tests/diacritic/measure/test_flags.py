@@ -91,5 +91,5 @@ def test_the_class_of_an_action_is_the_nearest_mean_of_the_expert() -> None:
     assert class_error(done, expert, label) == 0.25
     with pytest.raises(UserError, match="actions: shape"):
         class_error(done[:3], expert, label)
-    with pytest.raises(UserError, match=r"class_error: 1\.2 is no share"):
+    with pytest.raises(UserError, match=r"class_error: 1\.2 is not a share"):
         replace(CLEAN, class_error=1.2)

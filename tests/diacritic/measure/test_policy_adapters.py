@@ -186,7 +186,7 @@ def test_states_come_apart_into_numbers() -> None:
     state = {"b": torch.ones(2, 2), "a": (1, [np.array([0.5])], None), "c": Held(torch.zeros(1), torch.ones(1))}
     assert np.concatenate(list(leaves(state))).tolist() == [1, 0.5, 1, 1, 1, 1, 0, 1]
     assert [part.tolist() for part in leaves(deque([1, 2]))] == [[1], [2]]
-    with pytest.raises(UserError, match=r"policy\.state: holds a str, which is no array of numbers"):
+    with pytest.raises(UserError, match=r"policy\.state: holds a str, which is not an array of numbers"):
         list(leaves(("seen", 1)))
 
 

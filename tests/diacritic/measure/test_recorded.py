@@ -118,8 +118,8 @@ def test_some_episodes_keep_their_classes_and_are_counted_anew(classes: Classes)
     [
         (np.zeros((2, 5, 7), int), None, "codes: shape .* 5 steps of 8 episodes"),
         (np.zeros((2, 5, 8)), None, "codes: expected whole numbers"),
-        (np.full((1, 5, 8), -1), None, "codes: the entry -1 is no code"),
-        (np.full((1, 5, 8), 16), 16, "codes: the entry 16 is no code; expected 0…15"),
+        (np.full((1, 5, 8), -1), None, "codes: the entry -1 is not a code"),
+        (np.full((1, 5, 8), 16), 16, "codes: the entry 16 is not a code; expected 0…15"),
         (np.zeros((5, 8), int), None, "codes: expected whole numbers"),
     ],
 )

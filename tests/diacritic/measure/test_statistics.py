@@ -194,9 +194,9 @@ def test_regressions_without_an_answer_are_refused(
 
 
 def test_counts_and_points_that_are_none_are_refused() -> None:
-    with pytest.raises(UserError, match="trials: 0 of 0 is no share"):
+    with pytest.raises(UserError, match="trials: 0 of 0 is not a share"):
         wilson(0, 0)
-    with pytest.raises(UserError, match="second: 9 of 8 is no share"):
+    with pytest.raises(UserError, match="second: 9 of 8 is not a share"):
         fisher((1, 8), (9, 8))
     with pytest.raises(UserError, match="cells: 1 to compare; give at least two"):
         contrasts({"a": (1, 2)})

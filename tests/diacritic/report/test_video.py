@@ -115,7 +115,7 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
     [
         ([], "video: give either the name of a task or --run"),
         (["two-cues", "--run", "somewhere"], "video: give either the name of a task or --run"),
-        (["two-cues", "--hidden", "theta=x"], "hidden.theta: 'x' is no whole number"),
+        (["two-cues", "--hidden", "theta=x"], "hidden.theta: 'x' is not a whole number"),
         (["--run", "nowhere"], "nowhere: is not a run and holds none"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_step_that_is_lost_is_not_made_up_for(checkout: Path) -> None:
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert live("passive-t-maze", {"L": 3}, 0) is None
     assert live("cue-corridor", {"L": 3, "R": 2}, 0) is None
-    with pytest.raises(UserError, match="is no MIKASA-Base checkout"):
+    with pytest.raises(UserError, match="is not a MIKASA-Base checkout"):
         live("passive-t-maze", {"L": 3}, 0, tmp_path)
     with pytest.raises(UserError, match="at delay 1 the query is shown twice"):
         MemoryChain(1, 1, 0)

@@ -87,11 +87,11 @@ def test_text_that_is_no_machine_is_refused() -> None:
     text = packed(random_machine(model, 3, 0).greedy())
     for wrong, message in (
         ("no machine", "is not a line of base64 text"),
-        (text[4:], "bytes are no machine with 7 observations and 2 actions"),
-        ("", "0 bytes are no machine"),
+        (text[4:], "bytes are not a machine with 7 observations and 2 actions"),
+        ("", "0 bytes are not a machine"),
         (text[:-4] + "////", "chooses action 255 of 2"),
     ):
         with pytest.raises(UserError, match=message):
             unpacked(wrong, model)
-    with pytest.raises(UserError, match="are no bytes; 256 are possible"):
+    with pytest.raises(UserError, match="do not fit into bytes; 256 are possible"):
         packed(CodeMachine(np.zeros((301, 1, 2), np.int64), np.ones((300, 1, 1))))
