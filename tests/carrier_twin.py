@@ -11,14 +11,19 @@ from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training import reference
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.learner import learner
+from diacritic.training.learner import Learner, learner
 from diacritic.training.objectives.base import Term
+from diacritic.training.preset import preset
 from diacritic.training.randomness import initial
 from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
 One = Mapping[str, Tensor]  # the parameters of one run
 TINY = Architecture(codes=6, code_size=3, width=8)
+NARROW = preset("release").architecture(replace(TINY, features=4, offset_size=2))
+NARROW = replace(NARROW, path_size=5, offset_size=2)
+"""The authors' carrier on the arm, and on symbols."""
+TABLE = replace(NARROW, encoder="table", prior_reads="table", bound="tanh", action_layers=1)
 
 
 def lively(layers: Mapping[str, Weight], seeds: Sequence[int], dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
@@ -69,18 +74,54 @@ def proposal_of(
     p: One, architecture: Architecture, e: Tensor, seen: Tensor, did: Tensor, symbol: Tensor | None
 ) -> Tensor:
     """ẽ_t = e + f([e, g_o(O_t), g_a(A_{t−1})]) for one row: joined inputs and one matrix."""
-    side = observed(p, seen) if symbol is None else layer(p, "symbol", symbol).relu()
+    side = observed(p, seen) if symbol is None else named(p, symbol)
     e = e if architecture.persistent else torch.zeros_like(e)
-    joined = torch.cat([e, side, layer(p, "previous", did).relu()])
+    joined = torch.cat([e, side, acted(p, did)])
     parts = ("code", "observation", "action")
     matrix = torch.cat([p[f"residual.{part}.weight"] for part in parts])
     h = (joined @ matrix + p["residual.observation.bias"]).relu()
+    if "residual.hidden1.weight" in p:
+        h = layer(p, "residual.hidden1", h).relu()
     proposal = e + layer(p, "residual.out", h)
+    if architecture.bound == "sphere":
+        return proposal / proposal.norm()
     return proposal.tanh() if architecture.bound == "tanh" else proposal
+
+
+def code_rows(p: One, architecture: Architecture) -> Tensor:
+    """The vectors that codes stand for."""
+    book = p["codebook"]
+    return torch.stack([row / row.norm() for row in book]) if architecture.bound == "sphere" else book
+
+
+def first_row(p: One, architecture: Architecture) -> Tensor:
+    """e₀."""
+    first = code_rows(p, architecture)[0]
+    return torch.zeros_like(first) if architecture.start == "zero" else first
+
+
+def acted(p: One, did: Tensor) -> Tensor:
+    """g_a(A_{t−1}) for one row."""
+    if "previous.table.weight" in p:
+        return p["previous.table.weight"][int(did.argmax())] if did.any() else p["previous.none"]
+    if "previous.out.weight" in p:
+        return layer(p, "previous.out", layer(p, "previous.first", did).relu())
+    return layer(p, "previous", did).relu()
+
+
+def named(p: One, symbol: Tensor) -> Tensor:
+    """g_s(Ō_t) for one row."""
+    if "symbol.out.weight" in p:
+        return layer(p, "symbol.out", layer(p, "symbol.first", symbol).relu())
+    return layer(p, "symbol", symbol).relu()
 
 
 def observed(p: One, seen: Tensor) -> Tensor:
     """g_o(O_t) for one row."""
+    if "observe.table.weight" in p:
+        return p["observe.table.weight"][int(seen.argmax())]
+    if "observe.out.weight" in p:
+        return layer(p, "observe.out", layer(p, "observe.first", seen).relu())
     return layer(p, "observe.second", layer(p, "observe.first", seen).relu()).relu()
 
 
@@ -230,10 +271,16 @@ Engine = Callable[[Mapping[str, Tensor], Architecture, Data, Tensor], Trace]
 
 
 def assert_engine_agrees(
-    engine: Engine, gradient: str, name: str, architecture: Architecture, data: Data, seeds: Sequence[int]
+    engine: Engine,
+    gradient: str,
+    name: str,
+    architecture: Architecture,
+    data: Data,
+    seeds: Sequence[int],
+    form: Callable[[Learner], Learner] = lambda same: same,
 ) -> None:
     """Codes equal to those of the reference, losses to 1e-12, gradients to 1e-10, in double precision."""
-    chosen = learner(name)
+    chosen = form(learner(name))
     carrier = chosen.architecture(architecture)
     layers = memory_of(carrier).weights(data.shape, carrier)
     for term in chosen.terms:

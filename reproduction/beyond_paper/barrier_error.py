@@ -43,7 +43,7 @@ def error_at_states(cohort: Cohort) -> Tensor:
         state, record = step(parameters, plan.carrier, state, episodes.at(t), plan.preset.gradient)
         states.append(state.embedding)
         records.append(record)
-    trace = collect(parameters, data, data.weight.expand(len(plan.runs), -1), records)
+    trace = collect(parameters, plan.carrier, data, data.weight.expand(len(plan.runs), -1), records)
     decided = torch.log_softmax(trace.steps(trace.read("act"))[:, -1], -1)
     loss = -(data.target[-1] * decided).sum()  # episodes do not meet, so the sum keeps their gradients apart
     return torch.stack(torch.autograd.grad(loss, states), 1)

@@ -51,7 +51,7 @@ def check_policy(carrier: Carrier, observations: Tensor, actions: Tensor, symbol
         findings.append("swapping codes between histories does not swap what follows: something else carries memory")
 
     _, reset_codes, reset_acts = play(carrier.begin(N), half, T)
-    erased = replace(middle, embedding=torch.zeros_like(middle.embedding), code=carrier.begin(N).code)
+    erased = replace(middle, embedding=carrier.begin(N).embedding, code=carrier.begin(N).code)
     _, erased_codes, erased_acts = play(erased, half, T)
     if not (torch.equal(reset_codes, erased_codes) and torch.allclose(reset_acts, erased_acts, atol=1e-6)):
         findings.append("resetting the code does not erase the past")

@@ -3,18 +3,19 @@
 import torch
 from torch import Tensor
 
+from diacritic.memory.encoders import encode_action
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 
 
-def weights(width: int, d: int) -> dict[str, Weight]:
-    """One GRU layer on (g_o(O_t), g_a(A_{t−1})) and its way out into the code space."""
-    cell = dense("path.input", 2 * width, 3 * width) | dense("path.state", width, 3 * width)
-    return cell | dense("path.out", width, d)
+def weights(features: int, size: int, d: int) -> dict[str, Weight]:
+    """One GRU layer of `size` numbers on (g_o(O_t), g_a(A_{t−1})) and its way out into the code space."""
+    cell = dense("path.input", 2 * features, 3 * size) | dense("path.state", size, 3 * size)
+    return cell | dense("path.out", size, d)
 
 
 def advance(parameters: Parameters, hidden: Tensor, side: Tensor, previous: Tensor) -> Tensor:
     """h_t = GRU(h_{t−1}, [g_o(O_t), g_a(A_{t−1})])."""
-    acted = torch.relu(linear(parameters, "previous", previous))
+    acted = encode_action(parameters, previous)
     reset, update, new = linear(parameters, "path.input", torch.cat([side, acted], -1)).chunk(3, -1)
     reset_h, update_h, new_h = linear(parameters, "path.state", hidden).chunk(3, -1)
     gate = torch.sigmoid(update + update_h)

@@ -9,9 +9,9 @@ from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import Inputs, Record
-from diacritic.memory.quantise import nearest
+from diacritic.memory.quantise import bounded, code_vectors, nearest
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import drive, observe, propose, side_information
+from diacritic.memory.sole_carrier import carried_vectors, drive, observe, propose, side_information
 
 
 @torch.no_grad()
@@ -27,9 +27,9 @@ def code_tables(
         raise UserError(
             "architecture", "only what remembers nothing but a code is a finite machine; watch its episodes"
         )
-    codebook, K = parameters["codebook"], architecture.codes
+    codebook, K = code_vectors(parameters["codebook"], architecture.bound), architecture.codes
     S, shown, V = len(codebook), len(observation), len(previous)
-    start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1)
+    start = carried_vectors(parameters, architecture)
     start = start if architecture.persistent else torch.zeros_like(start)
     inputs = Inputs(observation, previous, observation)
     features = observe(parameters, inputs)
@@ -39,7 +39,7 @@ def code_tables(
     for k in range(K + 1):
         carried = start[:, k : k + 1].expand(-1, shown * V, -1)
         proposal = carried + propose(parameters, "residual", carried, driven)
-        proposal = torch.tanh(proposal) if architecture.bound == "tanh" else proposal
+        proposal = bounded(proposal, architecture.bound)
         moves.append(nearest(proposal, codebook).view(S, shown, V))
     held = codebook.repeat_interleave(shown, 1)
     code = torch.arange(K, device=codebook.device).repeat_interleave(shown).expand(S, -1)

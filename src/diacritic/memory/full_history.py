@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from diacritic.memory.encoders import encode_action, encoders, observe
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import encoders, observe
 
 HEADS, LAYERS = 4, 2
 
@@ -32,8 +32,8 @@ def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         raise ValueError(f"transformer width {width}: must be a multiple of the {HEADS} heads")
     encoder = {
         **encoders(shape, architecture),
-        **dense("token.observation", width, token),
-        **dense("token.previous", width, token),
+        **dense("token.observation", architecture.feature_size, token),
+        **dense("token.previous", architecture.feature_size, token),
         **dense("token.join", 2 * token, width),
         "positions": Weight((shape.horizon, width), "normal", 0.02),
     }
@@ -68,17 +68,23 @@ def encode(parameters: Parameters, observations: Tensor, previous: Tensor, frame
     return transform(parameters, history).transpose(1, 2)
 
 
-def remember(parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None = None) -> Record:
+def remember(
+    parameters: Parameters,
+    observations: Tensor,
+    previous: Tensor,
+    frames: Tensor | None = None,
+    bound: str = "none",
+) -> Record:
     """The memory of every prefix, in rows t·N + n: the state before quantisation and its nearest code."""
     features, history = _look(parameters, observations, previous, frames)
     state = linear(parameters, "state", transform(parameters, history).flatten(1, 2))
     state = state.unflatten(1, history.shape[1:3]).transpose(1, 2).flatten(1, 2)
-    return _record(parameters, features, state)
+    return _record(parameters, features, state, bound)
 
 
 def tokens(parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
     """What one step leaves behind, [runs, rows, 2 d]: d floats of the observation, d of the action before it."""
-    acted = torch.relu(linear(parameters, "previous", previous))
+    acted = encode_action(parameters, previous)
     return torch.cat(
         [linear(parameters, "token.observation", features), linear(parameters, "token.previous", acted)], -1
     )
@@ -137,7 +143,12 @@ def start(parameters: Parameters, episodes: int, cache: bool = True) -> History 
 
 
 def step(
-    parameters: Parameters, memory: History | Cache, observation: Tensor, previous: Tensor, frame: Tensor | None = None
+    parameters: Parameters,
+    memory: History | Cache,
+    observation: Tensor,
+    previous: Tensor,
+    frame: Tensor | None = None,
+    bound: str = "none",
 ) -> tuple[History | Cache, Record]:
     """One step of all episodes: the grown memory, and the record that the action head reads.
 
@@ -145,7 +156,7 @@ def step(
     """
     features = observe(parameters, Inputs(observation, previous, frame=frame))
     memory, top = memory.extend(parameters, tokens(parameters, features, previous))
-    return memory, _record(parameters, features, linear(parameters, "state", top))
+    return memory, _record(parameters, features, linear(parameters, "state", top), bound)
 
 
 @register
@@ -170,12 +181,12 @@ class FullHistory(Memory):
         inputs: Inputs,
         flow: Flow = PLAYING,
     ) -> tuple[History | Cache, Record]:
-        return step(parameters, state, inputs.observation, inputs.previous, inputs.frame)
+        return step(parameters, state, inputs.observation, inputs.previous, inputs.frame, architecture.bound)
 
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        return [remember(parameters, episodes.observation, episodes.previous, episodes.frame)]
+        return [remember(parameters, episodes.observation, episodes.previous, episodes.frame, architecture.bound)]
 
     def lowered(self, parameters: Parameters, precision: torch.dtype) -> Parameters:
         return lowered(parameters, precision)
@@ -192,9 +203,9 @@ def _look(
     return features, tokens(parameters, features, rows).unflatten(1, steps_and_episodes).transpose(1, 2)
 
 
-def _record(parameters: Parameters, features: Tensor, state: Tensor) -> Record:
-    codebook = parameters["codebook"]
-    proposal = state.to(codebook.dtype)
+def _record(parameters: Parameters, features: Tensor, state: Tensor, bound: str) -> Record:
+    codebook = code_vectors(parameters["codebook"], bound)
+    proposal = bounded(state.to(codebook.dtype), bound)
     code = nearest(proposal.detach(), codebook.detach())
     return Record(features, features, proposal, straight_through(look_up(codebook, code), proposal), code)
 

@@ -12,9 +12,9 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State
 
 
-def weights(width: int, d: int) -> dict[str, Weight]:
+def weights(features: int, d: int) -> dict[str, Weight]:
     """log σ of the carried vector from its mean, and the prior's mean and log σ from the side information."""
-    return dense("gaussian.deviation", d, d) | dense("gaussian.prior", width, 2 * d)
+    return dense("gaussian.deviation", d, d) | dense("gaussian.prior", features, 2 * d)
 
 
 def sample(parameters: Parameters, mean: Tensor, side: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -38,7 +38,7 @@ class Gaussian(Memory):
     noisy = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return sole_carrier.weights(shape, architecture) | weights(architecture.width, architecture.code_size)
+        return sole_carrier.weights(shape, architecture) | weights(architecture.feature_size, architecture.code_size)
 
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
         return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0), rows)

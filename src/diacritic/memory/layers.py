@@ -35,9 +35,14 @@ def linear(parameters: Parameters, name: str, x: Tensor) -> Tensor:
     return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
 
 
-def reader(name: str, features: int, code: int, width: int, outputs: int, hidden: int = 1) -> dict[str, Weight]:
-    """A head on (g_o(O_t), C_t): its first layer has one part for each, so that either can be computed once."""
-    bound = (features + code) ** -0.5
+def reader(
+    name: str, features: int, code: int, width: int, outputs: int, hidden: int = 1, more: int = 0
+) -> dict[str, Weight]:
+    """A head on (g_o(O_t), C_t): its first layer has one part for each, so that either can be computed once.
+
+    `more` inputs come from parts that the caller adds.
+    """
+    bound = (features + code + more) ** -0.5
     layers = {
         f"{name}.observation.weight": Weight((features, width), scale=bound),
         f"{name}.observation.bias": Weight((width,), scale=bound),
@@ -51,9 +56,14 @@ def reader(name: str, features: int, code: int, width: int, outputs: int, hidden
 def read(parameters: Parameters, name: str, observation: Tensor, code: Tensor) -> Tensor:
     """The head's output from its observation part (already projected and spread over rows) and the code's vector."""
     h = torch.relu(observation + linear(parameters, f"{name}.code", code))
+    out = linear(parameters, f"{name}.out", deeper(parameters, name, h))
+    return out if out.dtype == torch.float64 else out.float()
+
+
+def deeper(parameters: Parameters, name: str, h: Tensor) -> Tensor:
+    """The hidden layers after the first."""
     k = 1
     while f"{name}.hidden{k}.weight" in parameters:
         h = torch.relu(linear(parameters, f"{name}.hidden{k}", h))
         k += 1
-    out = linear(parameters, f"{name}.out", h)
-    return out if out.dtype == torch.float64 else out.float()
+    return h

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
-import torch
 from torch import Tensor, nn
 
 from certify.errors import UserError
@@ -11,7 +10,7 @@ from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import State
+from diacritic.memory.sole_carrier import State, carried_vectors
 
 
 class Carrier(nn.Module):
@@ -70,8 +69,7 @@ class Carrier(nn.Module):
 
     def forward(self, code: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor]:
         """The step as a function of the code alone (K before the first step): what `torch.export` and ONNX see."""
-        codebook = self.weights["codebook"]
-        embedding = torch.cat([codebook, torch.zeros_like(codebook[:1])])[code]
+        embedding = carried_vectors(self._stacked(), self.architecture)[0][code]
         _, after, action = self.step(State(embedding, code), observation, previous_action)
         return after, action
 

@@ -46,6 +46,7 @@ class Record:
     identification: "Record | None" = None
     bits: Tensor | None = None  # KL bound of the Gaussian bottleneck, in nats, [runs, rows]
     actions: Tensor | None = None  # of a memory with an action head of its own, [runs, rows, A]
+    prior_input: Tensor | None = None  # what the prior reads, where that is not `side`
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from torch import Tensor
 
 FEW = 64
 """Codes up to which all pairs of vectors are compared; more are sorted."""
+SMALLEST = 1e-12
+"""The least norm that a vector is divided by."""
 
 
 def nearest(proposal: Tensor, codebook: Tensor) -> Tensor:
@@ -56,3 +58,20 @@ def look_up(codebook: Tensor, code: Tensor) -> Tensor:
 def straight_through(value: Tensor, path: Tensor) -> Tensor:
     """`value` forward, the gradient of `path` backward; parenthesised so that the value is exact."""
     return value.detach() + (path - path.detach())
+
+
+def bounded(values: Tensor, bound: str) -> Tensor:
+    """Proposals as they are quantised: as they are, through tanh, or on the unit sphere."""
+    if bound == "tanh":
+        return torch.tanh(values)
+    return unit(values) if bound == "sphere" else values
+
+
+def code_vectors(codebook: Tensor, bound: str) -> Tensor:
+    """The vectors that codes stand for: the parameters, or these on the unit sphere."""
+    return unit(codebook) if bound == "sphere" else codebook
+
+
+def unit(values: Tensor) -> Tensor:
+    """Vectors of length one; the zero vector stays."""
+    return values / values.norm(dim=-1, keepdim=True).clamp(min=SMALLEST)

@@ -41,8 +41,29 @@ class Architecture:
     memory: str = "code"
     """The kind of memory: one hard `code`, a `gaussian` bottleneck, a `gru` state, the whole `history` (Transformer),
     or one that was registered (`memory.protocol`)."""
-    bound: Literal["none", "tanh"] = "none"
-    """`tanh` bounds the proposal before it is quantised."""
+    bound: Literal["none", "tanh", "sphere"] = "none"
+    """`tanh` bounds the proposal before it is quantised; `sphere` puts proposals and codes on the unit sphere."""
+    start: Literal["zero", "first code"] = "zero"
+    """e₀: the zero vector, or the vector of code 0, which then learns from every first step."""
+    encoder: Literal["deep", "narrow", "table"] = "deep"
+    """`deep`: g_o of two layers and g_a of one, each with a ReLU. `narrow`: one hidden layer and a linear one into
+    `features` numbers, both of them. `table`: one vector of `features` numbers for each symbol."""
+    features: int = 32
+    """Numbers that narrow encoders and tables end in; deep ones end in `width`."""
+    residual_layers: int = 1
+    """Hidden layers of f."""
+    action_layers: int = 2
+    """Hidden layers of the action head."""
+    head_layers: int = 2
+    """Hidden layers of the heads that forecast."""
+    offset_size: int = 0
+    """Numbers of an offset's embedding beside the other inputs of a head; 0: a vector added in its first layer."""
+    prior_reads: Literal["features", "observation", "table"] = "features"
+    """The prior reads g_o(O_t), or O_t itself by a hidden layer, or has logits of its own for every symbol."""
+    path_size: int = 0
+    """Numbers of the continuous path's state; 0: `width`."""
+    path_alone: bool = False
+    """A bypass proposes from its continuous path alone, without e and f."""
     persistent: bool = True
     """Without it every step starts from e₀: the code is computed from the present alone."""
     prior: Literal["conditional", "unconditional"] = "conditional"
@@ -59,3 +80,14 @@ class Architecture:
     """The second carrier sends no gradient into the shared encoders."""
     state_size: int = 128
     """Size of a GRU policy's state; its input net and head shrink with it."""
+
+    @property
+    def feature_size(self) -> int:
+        """Numbers of g_o(O_t) and g_a(A_{t−1})."""
+        return self.width if self.encoder == "deep" else self.features
+
+    @property
+    def usual(self) -> bool:
+        """Whether encoders, f, prior and start are those that context tables and fused kernels compute."""
+        deep = self.encoder == "deep" and self.residual_layers == 1 and self.prior_reads == "features"
+        return deep and self.bound != "sphere" and self.start == "zero"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from certify.errors import UserError
 from diacritic.memory import continuous_path
-from diacritic.memory.layers import Parameters, Weight, dense, linear, reader
+from diacritic.memory.encoders import encode_action, encoders, observe, prior_input, side_information
+from diacritic.memory.layers import Parameters, Weight, deeper, linear, reader
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture, Shape
 
 
@@ -28,77 +28,59 @@ class State:
 
 def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     """Every parameter that the memory itself needs; heads add their own."""
-    width, d = architecture.width, architecture.code_size
-    layers = encoders(shape, architecture) | residual("residual", width, d)
+    features, d = architecture.feature_size, architecture.code_size
+    layers = encoders(shape, architecture) | residual("residual", architecture)
     layers["codebook"] = Weight((architecture.codes, d), scale=1 / architecture.codes)
     if architecture.path != "none":
-        layers |= continuous_path.weights(width, d)
+        layers |= continuous_path.weights(features, architecture.path_size or architecture.width, d)
     if architecture.identification:
-        layers |= residual("identification", width, d)
+        layers |= residual("identification", architecture)
         codes = architecture.identification
         layers["identification.codebook"] = Weight((codes, d), scale=1 / codes)
     return layers
 
 
-def encoders(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-    """g_o, g_a, and g_s for the symbols of the matched-side-information controls."""
-    width = architecture.width
-    layers = dense("observe.first", shape.observation, width) | dense("observe.second", width, width)
-    layers |= dense("previous", shape.action, width)
-    if shape.frames:
-        from diacritic.memory.pixels import weights as pixel_weights
-
-        layers |= pixel_weights(width)
-    return layers | dense("symbol", shape.symbols, width) if architecture.side == "symbol" else layers
-
-
-def residual(name: str, width: int, d: int) -> dict[str, Weight]:
-    """f: one hidden layer on (e_{t−1}, g_o(O_t), g_a(A_{t−1})), its first layer in three parts."""
-    bound = (2 * width + d) ** -0.5
-    layers = reader(name, width, d, width, d)
-    layers[f"{name}.action.weight"] = Weight((width, width), scale=bound)
-    for part in ("observation.weight", "observation.bias", "code.weight"):
-        layers[f"{name}.{part}"] = Weight(layers[f"{name}.{part}"].shape, scale=bound)
+def residual(name: str, architecture: Architecture) -> dict[str, Weight]:
+    """f: hidden layers on (e_{t−1}, g_o(O_t), g_a(A_{t−1})), the first of them in three parts."""
+    features, d, width = architecture.feature_size, architecture.code_size, architecture.width
+    layers = reader(name, features, d, width, d, architecture.residual_layers, more=features)
+    layers[f"{name}.action.weight"] = Weight((features, width), scale=(2 * features + d) ** -0.5)
     return layers
-
-
-def observe(parameters: Parameters, inputs: Inputs) -> Tensor:
-    """g_o(O_t): two layers, and the camera's features where there is a camera."""
-    first = linear(parameters, "observe.first", inputs.observation)
-    if inputs.frame is not None:
-        from diacritic.memory.pixels import features
-
-        first = first + features(parameters, inputs.frame)
-    return torch.relu(linear(parameters, "observe.second", torch.relu(first)))
-
-
-def side_information(parameters: Parameters, inputs: Inputs, features: Tensor) -> Tensor:
-    """What the transition and the prior read."""
-    if "symbol.weight" not in parameters:
-        return features
-    if inputs.symbol is None:
-        raise UserError("symbol", "this control reads the symbol Ō_t; give it with every observation")
-    return torch.relu(linear(parameters, "symbol", inputs.symbol))
 
 
 def drive(parameters: Parameters, name: str, side: Tensor, previous: Tensor) -> Tensor:
     """The part of f's first layer that does not depend on the code: W_o g_o(O_t) + W_a g_a(A_{t−1}) + b."""
-    acted = torch.relu(linear(parameters, "previous", previous))
+    acted = encode_action(parameters, previous)
     return linear(parameters, f"{name}.observation", side) + linear(parameters, f"{name}.action", acted)
 
 
 def propose(parameters: Parameters, name: str, embedding: Tensor, driven: Tensor) -> Tensor:
     """f(e, ·) from the code's vector and the driven part."""
-    return linear(parameters, f"{name}.out", torch.relu(driven + linear(parameters, f"{name}.code", embedding)))
+    hidden = torch.relu(driven + linear(parameters, f"{name}.code", embedding))
+    return linear(parameters, f"{name}.out", deeper(parameters, name, hidden))
 
 
 def begin(parameters: Parameters, architecture: Architecture, rows: int) -> State:
-    """e₀ = 0 and no code yet."""
+    """e₀ and no code yet."""
     codebook = parameters["codebook"]
-    zero = codebook.new_zeros(len(codebook), rows, architecture.code_size)
     none = torch.full((len(codebook), rows), architecture.codes, device=codebook.device)
-    hidden = codebook.new_zeros(len(codebook), rows, architecture.width) if architecture.path != "none" else None
-    return State(zero, none, hidden, zero if architecture.identification else None)
+    path = architecture.path_size or architecture.width
+    hidden = codebook.new_zeros(len(codebook), rows, path) if architecture.path != "none" else None
+    second = first_vector(parameters, architecture, "identification.codebook") if architecture.identification else None
+    first = first_vector(parameters, architecture).expand(-1, rows, -1)
+    return State(first, none, hidden, None if second is None else second.expand(-1, rows, -1))
+
+
+def first_vector(parameters: Parameters, architecture: Architecture, name: str = "codebook") -> Tensor:
+    """e₀ of every run, [runs, 1, d]: zero, or the vector of code 0 with its gradient."""
+    first = parameters[name][:, :1]
+    return torch.zeros_like(first) if architecture.start == "zero" else code_vectors(first, architecture.bound)
+
+
+def carried_vectors(parameters: Parameters, architecture: Architecture) -> Tensor:
+    """The vectors that a step may start from, [runs, K + 1, d]: those of the codes, and e₀ as the last."""
+    vectors = code_vectors(parameters["codebook"], architecture.bound)
+    return torch.cat([vectors, first_vector(parameters, architecture)], 1)
 
 
 def step(
@@ -111,12 +93,14 @@ def step(
 ) -> tuple[State, Record]:
     """One step. `strength` is α, the weight of the continuous path; it is 0 when a scaffold has been taken down."""
     features, side, proposal, hidden = proposed(parameters, architecture, state, inputs, gradient, strength)
-    code = nearest(proposal, parameters["codebook"])
-    embedding = straight_through(look_up(parameters["codebook"], code), proposal)
+    codebook = code_vectors(parameters["codebook"], architecture.bound)
+    code = nearest(proposal, codebook)
+    embedding = straight_through(look_up(codebook, code), proposal)
     second = None
     if state.identification is not None:
-        second = _identify(parameters, architecture, state.identification, side, inputs.previous, gradient)
-    record = Record(features, side, proposal, embedding, code, second)
+        second = _identify(parameters, architecture, state.identification, side, inputs, gradient)
+    read = prior_input(architecture, inputs, side)
+    record = Record(features, side, proposal, embedding, code, second, prior_input=read)
     return State(embedding, code, hidden, None if second is None else second.embedding), record
 
 
@@ -139,25 +123,28 @@ def proposed(
     hidden = None
     if architecture.path != "none" and state.hidden is not None:
         hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
-        proposal = proposal + strength * linear(parameters, "path.out", hidden)
-    return features, side, torch.tanh(proposal) if architecture.bound == "tanh" else proposal, hidden
+        added = strength * linear(parameters, "path.out", hidden)
+        proposal = added if architecture.path == "bypass" and architecture.path_alone else proposal + added
+    return features, side, bounded(proposal, architecture.bound), hidden
 
 
 def _identify(
-    parameters: Parameters, architecture: Architecture, embedding: Tensor, side: Tensor, previous: Tensor, gradient: str
+    parameters: Parameters, architecture: Architecture, embedding: Tensor, side: Tensor, inputs: Inputs, gradient: str
 ) -> Record:
     """The second carrier's step: the same cell with its own residual and codebook on the shared encoders."""
     if architecture.detached:
-        side, parameters = side.detach(), {**parameters, "previous.weight": parameters["previous.weight"].detach()}
-        parameters["previous.bias"] = parameters["previous.bias"].detach()
-    driven = drive(parameters, "identification", side, previous)
+        side = side.detach()
+        own = {name: value.detach() for name, value in parameters.items() if name.startswith("previous.")}
+        parameters = {**parameters, **own}
+    driven = drive(parameters, "identification", side, inputs.previous)
     carried = embedding if architecture.persistent else torch.zeros_like(embedding)
     entering = carried.detach() if gradient == "carousel" else carried
     proposal = carried + propose(parameters, "identification", entering, driven)
-    proposal = torch.tanh(proposal) if architecture.bound == "tanh" else proposal
-    code = nearest(proposal, parameters["identification.codebook"])
-    after = straight_through(look_up(parameters["identification.codebook"], code), proposal)
-    return Record(side, side, proposal, after, code)
+    proposal = bounded(proposal, architecture.bound)
+    codebook = code_vectors(parameters["identification.codebook"], architecture.bound)
+    code = nearest(proposal, codebook)
+    after = straight_through(look_up(codebook, code), proposal)
+    return Record(side, side, proposal, after, code, prior_input=prior_input(architecture, inputs, side))
 
 
 @register

@@ -64,7 +64,7 @@ class Cell:
         """Hash of all that decides the outcome of a run but its seed; studies that share a cell share its runs."""
         beside = ("study", "reference", "task", "seeds", "first_seed", "after")
         decides = {key: value for key, value in vars(self).items() if key not in beside}
-        decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": asdict(preset(self.preset))}
+        decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": preset(self.preset).decides()}
         decides |= {} if self.after is None else {"after": self.after.digest}  # unused, it leaves hashes as they were
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 

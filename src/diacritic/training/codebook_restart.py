@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from diacritic.memory.quantise import look_up
+from diacritic.training.randomness import normal
 from diacritic.training.schedule import STREAMS
 from diacritic.training.trace import Trace
 
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 OFFSET = 0.01
 """Largest distance, in each coordinate, of a restarted code from the proposal that it is put on."""
+NOISE = 0.01
+"""Deviation of what is added to the vector of a used code."""
 
 
 @torch.no_grad()
@@ -50,6 +56,46 @@ def _drawn_steps(cohort: Cohort, trace: Trace, count: int) -> Tensor:
     waiting, order = (-luck.double().log() / weight.double()).sort(dim=-1, stable=True)
     usable = waiting.isfinite().sum(1, keepdim=True).clamp(min=1)
     return order.gather(1, torch.arange(count, device=order.device) % usable)
+
+
+@dataclass(frozen=True)
+class LastBatch:
+    """The codes that the last update met, in buffers that a recorded program writes again and again."""
+
+    usage: dict[str, Tensor]  # by codebook: P(C = k) in the batch, [S, K]
+    vectors: dict[str, Tensor]  # by codebook: the vectors that its codes stood for, [S, K, d]
+
+    @staticmethod
+    def of(parameters: Mapping[str, Tensor]) -> LastBatch:
+        """Empty buffers for every codebook."""
+        books = {name: value.detach() for name, value in parameters.items() if name.endswith("codebook")}
+        unused = {name: torch.zeros_like(value[..., 0]) for name, value in books.items()}
+        return LastBatch(unused, {name: value.clone() for name, value in books.items()})
+
+    @torch.no_grad()
+    def note(self, trace: Trace) -> None:
+        """Keep what restarts need of an update's trace."""
+        for name, one in (("codebook", trace), ("identification.codebook", trace.identification)):
+            if one is not None and name in self.usage:
+                self.usage[name].copy_(usage(one))
+                self.vectors[name].copy_(one.codebook)
+
+
+@torch.no_grad()
+def restart_used(cohort: Cohort, batch: LastBatch) -> None:
+    """Move codes that the last batch did not meet to vectors of codes that it did, by frequency, with a little noise.
+
+    Their moments stay as they are.
+    """
+    for name, share in batch.usage.items():
+        vectors, schedule = batch.vectors[name], cohort.schedule
+        pick = schedule.uniform(STREAMS["restart"], share.shape[1]).to(share.dtype)
+        cumulative = share.cumsum(1)
+        code = torch.searchsorted(cumulative, pick * cumulative[:, -1:], right=True).clamp(max=share.shape[1] - 1)
+        noise = normal(schedule.uniform(STREAMS["restart offset"], 2, *vectors.shape[1:]))
+        chosen = look_up(vectors, code) + NOISE * noise
+        dead = (share == 0) & ~cohort.optimiser.diverged.unsqueeze(1) & chosen.isfinite().all(-1)
+        cohort.optimiser.replace(name, chosen.to(vectors.dtype), dead.unsqueeze(-1), moments=False)
 
 
 def usage(trace: Trace) -> Tensor:

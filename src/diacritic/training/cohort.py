@@ -1,5 +1,7 @@
 """The cohort: S runs as one program, with their own seeds, learning rates, β, weights and initial scales."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -10,21 +12,26 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture
 from diacritic.training import codebook_restart, parallel, reference, refinement, tables, unrolled
+from diacritic.training.codebook_restart import LastBatch
 from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
+from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
-from diacritic.training.randomness import initial
+from diacritic.training.randomness import initial, normal
+from diacritic.training.released import released
 from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.threads import threads_for
 from diacritic.training.trace import Trace
 
 SEPARATE = (Imitation, Rate, Quantisation)
 """Terms that read a run's own episodes and nothing else, wherever those are in the data."""
+MODEL = ("act", "choose", "prior", "identification", "bfs")
+"""Heads that belong to the model: those that a policy keeps, the priors, and the decoder of BFS."""
 KERNELS = ("parallel", "unrolled")
 """Engines that are kernels on CUDA."""
 
@@ -56,21 +63,31 @@ class Plan:
     """`fast`, or `reference`, which takes every step in turn."""
     precision: torch.dtype = torch.float32
     low: torch.dtype | None = None
-    """Precision of everything but the code scan; bf16 on CUDA, say."""
+    """Precision of everything but the code scan: bf16 on CUDA, say. fp32 there means TF32: products round factors."""
 
     warm_start: tuple[str, ...] = ()
     """Names of the runs whose weights training starts from."""
 
     @property
     def carrier(self) -> Architecture:
-        return self.learner.architecture(self.architecture)
+        return self.learner.architecture(self.base)
+
+    @property
+    def base(self) -> Architecture:
+        """The carrier before the learner's changes."""
+        return self.preset.architecture(self.architecture)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What is minimised: the learner's terms in the preset's form."""
+        return (released(self.learner) if self.preset.released else self.learner).terms
 
 
 def initial_weights(plan: Plan, data: Data) -> dict[str, Weight]:
     """Parameters of the carrier and of every head."""
-    carrier, shape = plan.carrier, data.shape
-    layers = memory_of(carrier).weights(shape, carrier)
-    for term in plan.learner.terms:
+    carrier = plan.carrier
+    layers = memory_of(carrier).weights(data.shape, carrier)
+    for term in plan.terms:
         layers |= term.weights(data.shape, carrier)
     return layers
 
@@ -111,7 +128,8 @@ class Cohort:
         begun = start(plan, data) if parameters is None else parameters
         preset = plan.preset
         rates = torch.tensor([preset.rate if run.rate is None else run.rate for run in plan.runs])
-        self.optimiser = Adam({k: v.to(self.device) for k, v in begun.items()}, rates.to(self.device), preset.clip)
+        placed = {name: value.to(self.device) for name, value in begun.items()}
+        self.optimiser = Adam(placed, rates.to(self.device), preset.clip, unclipped=unclipped(plan, data, begun))
         auxiliary = [plan.learner.auxiliary if run.auxiliary is None else run.auxiliary for run in plan.runs]
         self.schedule = Schedule(
             torch.zeros((), dtype=torch.int64, device=self.device),
@@ -120,6 +138,7 @@ class Cohort:
             torch.tensor([run.beta for run in plan.runs], dtype=plan.precision, device=self.device),
             torch.tensor(auxiliary, dtype=plan.precision, device=self.device),
             preset.pressure,
+            preset.pressure_updates,
         )
         self.engine = choose(plan, self.data)
         self._inputs = parallel.tokens(self.data)
@@ -129,7 +148,8 @@ class Cohort:
         # Row by row: a run draws the same to the last bit, whatever others draw.
         self._cumulative = weight.cumsum(0) if own is None else torch.stack([row.cumsum(0) for row in self._weight])
         self._places = self._computed()
-        self.losses = torch.zeros(len(plan.learner.terms), len(plan.runs), dtype=plan.precision, device=self.device)
+        self.losses = torch.zeros(len(plan.terms), len(plan.runs), dtype=plan.precision, device=self.device)
+        self.last_batch = LastBatch.of(self.parameters) if preset.restart_from == "used codes" else None
         self._graph: torch.cuda.CUDAGraph | None = None
         self.step = 0  # as in the schedule, but known without asking the device
 
@@ -142,12 +162,18 @@ class Cohort:
         self.step = step
         self.schedule.step.fill_(step)
 
+    @property
+    def batch(self) -> int | None:
+        """Episodes drawn for each update; none: all of them."""
+        drawn, episodes = self.plan.batch, self._weight.shape[-1]
+        return min(drawn, episodes) if drawn is not None and self.plan.preset.batch_within else drawn
+
     def episode_weight(self) -> Tensor:
         """The weight of each episode in this update, [S, n]: its own, or a multinomial count of `batch` draws.
 
         The n episodes are all of the data, or each run's own.
         """
-        runs, batch, episodes = len(self.plan.runs), self.plan.batch, self._weight.shape[-1]
+        runs, batch, episodes = len(self.plan.runs), self.batch, self._weight.shape[-1]
         if batch is None:
             return self._weight.expand(runs, -1)
         drawn = torch.searchsorted(
@@ -159,12 +185,13 @@ class Cohort:
 
     def _computed(self) -> int | None:
         """How many episodes an update computes, where the kernels leave out some that it does not draw."""
-        fast = self.engine in ("parallel", "unrolled") and self.plan.low is not None
-        if not fast or not parallel.fusible(self.parameters, self.plan.carrier, self._inputs):
+        fast = self.engine in KERNELS and self.plan.low is not None
+        shown = self.parameters, self.plan.carrier, self._inputs
+        if not fast or not (parallel.fusible(*shown) or unrolled.narrow_fits(*shown)):
             return None
         from diacritic.training.kernels.drawn import places
 
-        return places(self.plan.batch, self._weight.shape[-1], self.plan.learner.terms)
+        return places(self.batch, self._weight.shape[-1], self.plan.terms)
 
     def trace(self, episode_weight: Tensor | None = None) -> Trace:
         """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
@@ -182,27 +209,39 @@ class Cohort:
             code = parallel.codes(self.parameters, carrier, self.data, shown, drawn)
             return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low, drawn)
         if self.engine == "unrolled":
-            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, plan.low, drawn)
+            exact = episode_weight is None and plan.low == plan.precision  # products are rounded in updates alone
+            low, gradient = None if exact else plan.low, plan.preset.gradient
+            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, low, drawn, gradient)
         noise = self._noise() if memory_of(carrier).noisy else None
         flow = plan.preset.gradient, self.strength(), noise, plan.low
         return reference.trace(self.parameters, carrier, self.data, weight, *flow, shown)
 
     def _noise(self) -> Tensor:
-        """Standard normal numbers by Box and Muller, [S, T, N, d]."""
+        """Standard normal numbers, [S, T, N, d]."""
         size = (2, self.data.horizon, self.data.episodes, self.plan.carrier.code_size)
-        u = self.schedule.uniform(STREAMS["noise"], *size).to(self.plan.precision).clamp(min=2.0**-25)
-        return (-2 * u[:, 0].log()).sqrt() * (2 * torch.pi * u[:, 1]).cos()
+        return normal(self.schedule.uniform(STREAMS["noise"], *size).to(self.plan.precision))
 
     def strength(self) -> Tensor | float:
-        """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 over the first 70 % of training."""
-        carrier = self.plan.carrier
-        return self.schedule.falling(0.0, 0.7) if memory_of(carrier).annealed(carrier) else 1.0
+        """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 as the preset says."""
+        carrier, preset, steps = self.plan.carrier, self.plan.preset, self.plan.steps
+        if not memory_of(carrier).annealed(carrier):
+            return 1.0
+        if preset.scaffold_updates is None:
+            return self.schedule.falling(*preset.scaffold)
+        held, gone = preset.scaffold_updates
+        return self.schedule.falling(held / steps, gone / steps)
 
     def update(self) -> None:
         """One step of training, on tensors alone."""
+        with rounded_products(self.plan.low == self.plan.precision == torch.float32 and self.device.type == "cuda"):
+            self._update()
+
+    def _update(self) -> None:
         trace = self.trace(self.episode_weight())
-        losses = torch.stack([term.loss(trace, self.data, self.schedule) for term in self.plan.learner.terms])
+        losses = torch.stack([term.loss(trace, self.data, self.schedule) for term in self.plan.terms])
         self.losses.copy_(losses.detach())
+        if self.last_batch is not None:
+            self.last_batch.note(trace)
         self.optimiser.descend(losses.sum())
         self.schedule.step.add_(1)
 
@@ -233,17 +272,21 @@ class Cohort:
                 self.update()
             else:
                 self._graph.replay()
+            if self.last_batch is not None and self._within() and self.step % self.plan.preset.restarts == 0:
+                codebook_restart.restart_used(self, self.last_batch)
             self.step += 1
 
     def _due(self) -> bool:
+        """Whether unused codes move onto proposals before the next update."""
         preset = self.plan.preset
-        within = 0 < self.step < preset.restart_until * self.plan.steps
-        return (
-            memory_of(self.plan.carrier).measured == "code"
-            and within
-            and bool(preset.restarts)
-            and self.step % preset.restarts == 0
-        )
+        due = self.step > 0 and preset.restart_from == "proposals" and self._within()
+        return due and self.step % preset.restarts == 0
+
+    def _within(self) -> bool:
+        """Whether unused codes move at all at this stage of training."""
+        preset = self.plan.preset
+        early = bool(preset.restarts) and self.step < preset.restart_until * self.plan.steps
+        return early and memory_of(self.plan.carrier).measured == "code"
 
     def _capture(self) -> None:
         """Record one update as a CUDA graph; the warm-up that this needs leaves no trace."""
@@ -264,6 +307,27 @@ class Cohort:
         self.resume_at(self.step)
 
 
+@contextmanager
+def rounded_products(allowed: bool) -> Iterator[None]:
+    """Within, the tensor cores may round the factors of fp32 products (TF32), where that is allowed."""
+    before = torch.get_float32_matmul_precision()
+    if allowed:
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        if allowed:
+            torch.set_float32_matmul_precision(before)
+
+
+def unclipped(plan: Plan, data: Data, parameters: Mapping[str, Tensor]) -> set[str]:
+    """Parameters whose gradient is neither counted nor clipped: heads that only training reads, in some presets."""
+    if plan.preset.clip_heads:
+        return set()
+    own = memory_of(plan.carrier).weights(data.shape, plan.carrier)
+    return {name for name in parameters if name not in own and name.split(".")[0] not in MODEL}
+
+
 def choose(plan: Plan, data: Data) -> str:
     """The engine that computes this plan: `tables`, `parallel`, `unrolled` or `reference`."""
     carrier = plan.carrier
@@ -271,14 +335,14 @@ def choose(plan: Plan, data: Data) -> str:
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
     if plan.engine == "reference" or not memory_of(carrier).fast(carrier):
         return "reference"
-    if data.shape.symbolic and carrier.side == "raw":
+    if data.shape.symbolic and carrier.side == "raw" and carrier.usual:
         return "tables"
-    return "unrolled" if plan.preset.gradient == "full" else "parallel"
+    return "parallel" if plan.preset.gradient == "carousel" and carrier.usual else "unrolled"
 
 
 def separable(plan: Plan, data: Data) -> bool:
     """Whether each run can learn from its own episodes of data that hold more, exactly as it would without the rest."""
     learner = plan.learner
-    alone = all(isinstance(term, SEPARATE) for term in learner.terms) and not learner.refine
-    usual = plan.carrier == plan.architecture and data.frames is None
-    return alone and usual and choose(plan, data) in KERNELS
+    alone = all(isinstance(term, SEPARATE) for term in plan.terms) and not learner.refine
+    unchanged = plan.carrier == plan.base and data.frames is None
+    return alone and unchanged and choose(plan, data) in KERNELS

@@ -1,6 +1,6 @@
 """Adam for S stacked runs: learning rates, clipping and freezing are vectors over runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -18,8 +18,16 @@ class Adam:
     """
 
     def __init__(
-        self, parameters: Mapping[str, Tensor], rates: Tensor, clip: float | None = None, fused: bool | None = None
+        self,
+        parameters: Mapping[str, Tensor],
+        rates: Tensor,
+        clip: float | None = None,
+        fused: bool | None = None,
+        unclipped: Collection[str] = (),
     ) -> None:
+        ordered = sorted(parameters, key=lambda name: name in unclipped)  # those that are clipped come first
+        parameters = {name: parameters[name] for name in ordered}
+        self.clipped = sum(value[0].numel() for name, value in parameters.items() if name not in unclipped)
         self.shapes = {name: tuple(value.shape[1:]) for name, value in parameters.items()}
         self.flat = torch.cat([value.detach().flatten(1) for value in parameters.values()], 1)
         self.parameters = {name: view.requires_grad_() for name, view in self.views(self.flat.detach()).items()}
@@ -62,8 +70,10 @@ class Adam:
             self._step()
 
     def _step(self) -> None:
-        norm = self.gradient.norm(dim=1)
+        norm = self.gradient[:, : self.clipped].norm(dim=1)
         self.diverged |= ~norm.isfinite()
+        if self.clipped < self.gradient.shape[1]:
+            self.diverged |= ~self.gradient[:, self.clipped :].norm(dim=1).isfinite()
         factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
         self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
         if self.flat.is_cuda and self._fused is None:
@@ -71,7 +81,8 @@ class Adam:
             return
         # Asking costs less than two passes that change nothing.
         if bool(((factor != 1) | self.diverged).any()):
-            self.gradient.mul_(factor.unsqueeze(1)).masked_fill_(self.diverged.unsqueeze(1), 0.0)
+            self.gradient[:, : self.clipped].mul_(factor.unsqueeze(1))
+            self.gradient.masked_fill_(self.diverged.unsqueeze(1), 0.0)
         if self._fused is not None:
             self._fused.step()
         else:
@@ -82,7 +93,7 @@ class Adam:
 
         rate, floor = self._corrected()
         buffers = self.flat, self.gradient, self.mean, self.square
-        descend_cuda(buffers, factor, self.diverged, rate, floor, BETAS)
+        descend_cuda(buffers, factor, self.diverged, rate, floor, BETAS, self.clipped)
 
     def _all_rows(self) -> None:
         first, second = BETAS
@@ -100,10 +111,12 @@ class Adam:
         return rate.to(self.flat.dtype), (EPSILON * unbias).to(self.flat.dtype)
 
     @torch.no_grad()
-    def replace(self, name: str, value: Tensor, changed: Tensor) -> None:
-        """Set some entries of a parameter and forget their moments; `changed` is a mask over [S, …]."""
+    def replace(self, name: str, value: Tensor, changed: Tensor, moments: bool = True) -> None:
+        """Set some entries of a parameter and forget their `moments`; `changed` is a mask over [S, …]."""
         here = self.views(self.flat)[name]
         here.copy_(torch.where(changed, value, here))
+        if not moments:
+            return
         for buffer in (self.mean, self.square):
             moment = self.views(buffer)[name]
             moment.masked_fill_(changed.expand_as(moment), 0.0)

@@ -87,12 +87,12 @@ def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:
     """The inputs of every row: the same for all runs, or those of the episodes drawn in each, [S, R, ·]."""
     if drawn is None:
         return shown
-    row = _origins(data, drawn, len(drawn))
+    row = origins(data, drawn, len(drawn))
     symbol, frame = (None if values is None else values[row] for values in (shown.symbol, shown.frame))
     return Inputs(shown.observation[row], shown.previous[row], symbol, frame)
 
 
-def _origins(data: Data, drawn: Tensor | None, runs: int) -> Tensor:
+def origins(data: Data, drawn: Tensor | None, runs: int) -> Tensor:
     """The row t·N + n of the data that each row is, [S, R] in int32; without a drawing, the same for all runs."""
     T, N = data.horizon, data.episodes
     made = {"dtype": torch.int32, "device": data.target.device}
@@ -166,13 +166,13 @@ def fused_heads(
         return None
     from diacritic.training.kernels import fused
 
-    given = shown, _origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
+    given = shown, origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
     return fused.heads(parameters, *given, data.horizon, precision, full)
 
 
 def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -> bool:
     """Whether the fused kernels compute this carrier."""
-    if not on_gpu(shown) or architecture.bound != "none" or not architecture.persistent:
+    if not on_gpu(shown) or not architecture.usual or architecture.bound != "none" or not architecture.persistent:
         return False
     from diacritic.training.kernels import fused
 
@@ -210,8 +210,8 @@ def _drive(parameters: Parameters, data: Data, shown: Inputs, drawn: Tensor | No
         from diacritic.training.kernels import drive as kernel
 
         if kernel.fits(parameters, shown.observation, shown.previous):
-            origins = _origins(data, drawn, len(parameters["codebook"]))
-            return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous, origins)
+            origin = origins(data, drawn, len(parameters["codebook"]))
+            return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous, origin)
     shown = seen(data, shown, drawn)
     features = observe(parameters, shown)
     return drive(parameters, "residual", side_information(parameters, shown, features), shown.previous)

@@ -35,6 +35,12 @@ def uniform(seeds: Tensor, step: Tensor | int, stream: int, shape: tuple[int, ..
     return ((bits >> 8).to(torch.float32) * 2.0**-24).view(len(seeds), *shape)
 
 
+def normal(values: Tensor) -> Tensor:
+    """Standard normal numbers from pairs of uniform ones, [S, 2, …], by Box and Muller: [S, …]."""
+    values = values.clamp(min=2.0**-25)
+    return (-2 * values[:, 0].log()).sqrt() * (2 * torch.pi * values[:, 1]).cos()
+
+
 def _mix(x: Tensor) -> Tensor:
     """A 32-bit finaliser (two multiply–xorshift rounds and a third) on int64 lanes; products stay below 2^63."""
     for factor in (0x7FEB352D, 0x46D9F3B3):

@@ -6,6 +6,7 @@ from torch import Tensor
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import Flow, Inputs, Record
+from diacritic.memory.quantise import code_vectors
 from diacritic.memory.shape import Architecture
 from diacritic.training.data import Data
 from diacritic.training.parallel import tokens
@@ -32,7 +33,7 @@ def trace(
     low = parameters if precision is None else memory.lowered(parameters, precision)
     episodes = whole_episodes(data, shown, noise)
     records = memory.unroll(low, architecture, episodes, Flow(gradient, strength))
-    return collect(low, data, episode_weight, records)
+    return collect(low, architecture, data, episode_weight, records)
 
 
 def whole_episodes(data: Data, shown: Inputs | None = None, noise: Tensor | None = None) -> Inputs:
@@ -42,15 +43,19 @@ def whole_episodes(data: Data, shown: Inputs | None = None, noise: Tensor | None
     return Inputs(shown.observation.unflatten(0, size), shown.previous.unflatten(0, size), symbol, frame, noise)
 
 
-def collect(parameters: Parameters, data: Data, episode_weight: Tensor, records: list[Record]) -> Trace:
+def collect(
+    parameters: Parameters, architecture: Architecture, data: Data, episode_weight: Tensor, records: list[Record]
+) -> Trace:
     """Records of T steps as one trace whose rows are t·N + n."""
     rows = Rows(data.horizon, data.episodes)
     second = [record.identification for record in records if record.identification is not None]
     bits = [record.bits for record in records if record.bits is not None]
     actions = [record.actions for record in records if record.actions is not None]
+    shown = [record.prior_input for record in records if record.prior_input is not None]
+    codebook = parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1))
     return Trace(
         parameters,
-        parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1)),
+        code_vectors(codebook, architecture.bound),
         torch.cat([record.features for record in records], 1),
         torch.cat([record.side for record in records], 1),
         torch.cat([record.proposal for record in records], 1),
@@ -60,10 +65,15 @@ def collect(parameters: Parameters, data: Data, episode_weight: Tensor, records:
         episode_weight,
         rows,
         identification=collect(
-            {**parameters, "codebook": parameters["identification.codebook"]}, data, episode_weight, second
+            {**parameters, "codebook": parameters["identification.codebook"]},
+            architecture,
+            data,
+            episode_weight,
+            second,
         )
         if second
         else None,
         bits=torch.cat(bits, 1) if bits else None,
         actions=torch.cat(actions, 1) if actions else None,
+        prior_input=torch.cat(shown, 1) if shown else None,
     )

@@ -18,6 +18,7 @@ class Schedule:
     weight: Tensor  # β of each run at full pressure, [S]
     auxiliary: Tensor  # weight of the auxiliary terms in each run, [S]
     pressure: tuple[float, float] = (0.0, 0.0)  # the shares of training between which β rises
+    pressure_updates: int = 0  # or the updates over which it rises
 
     @property
     def progress(self) -> Tensor:
@@ -28,6 +29,8 @@ class Schedule:
     def beta(self) -> Tensor:
         """β of each run now, [S]."""
         first, last = self.pressure
+        if self.pressure_updates:
+            return self.weight * ((self.step + 1) / self.pressure_updates).clamp(max=1).to(self.weight.dtype)
         if last <= 0:
             return self.weight
         return self.weight * ((self.progress - first) / (last - first)).clamp(0, 1).to(self.weight.dtype)

@@ -13,6 +13,7 @@ from diacritic.memory.quantise import look_up, straight_through
 
 if TYPE_CHECKING:
     from diacritic.training.kernels.fused import Heads
+    from diacritic.training.kernels.narrow import NarrowHeads
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Trace:
     identification: Trace | None = None
     bits: Tensor | None = None  # Gaussian bottleneck: KL in nats, [runs, rows]
     actions: Tensor | None = None  # what a policy without a readout of (g_o, C) does, [runs, rows, A]
-    heads: Heads | None = None  # the fused kernels, which then read every head that they can
+    prior_input: Tensor | None = None  # what the prior reads, where that is not `side`
+    heads: Heads | NarrowHeads | None = None  # the fused kernels, which then read every head that they can
 
     def spread(self, values: Tensor) -> Tensor:
         """Values per observation as values per row."""
@@ -135,8 +137,16 @@ class Trace:
         """A head on every step that is told an offset [runs, T, N] by a vector of its own: [runs, T, N, outputs]."""
         if self.heads is not None and self.heads.reads(name):
             return self.steps(self.heads.read(name, offset.flatten(1)))
-        return self.read_steps(
-            name, look_up(self.parameters[f"{name}.offset"], offset.flatten(1)).view(*offset.shape, -1)
+        told = look_up(self.offset_vectors(name), offset.flatten(1))
+        return self.read_steps(name, told.view(*offset.shape, -1))
+
+    def offset_vectors(self, name: str) -> Tensor:
+        """What every offset adds to a head's first layer, [runs, T, width]."""
+        vectors = self.parameters[f"{name}.offset"]
+        return (
+            vectors
+            if f"{name}.told.weight" not in self.parameters
+            else linear(self.parameters, f"{name}.told", vectors)
         )
 
     def prior_logits(self, name: str) -> Tensor:
@@ -145,7 +155,10 @@ class Trace:
             return self.parameters[f"{name}.logits"].unsqueeze(1).expand(-1, self.side.shape[1], -1)
         if self.heads is not None and self.heads.reads(name):
             return self.heads.logits(name)
-        hidden = torch.relu(linear(self.parameters, f"{name}.hidden", self.side))
+        shown = self.side if self.prior_input is None else self.prior_input
+        if f"{name}.table.weight" in self.parameters:
+            return linear(self.parameters, f"{name}.table", shown)
+        hidden = torch.relu(linear(self.parameters, f"{name}.hidden", shown))
         return linear(self.parameters, f"{name}.out", hidden)
 
 

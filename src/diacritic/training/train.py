@@ -74,7 +74,7 @@ def measure(cohort: Cohort) -> dict[str, Any]:
     """Losses by term, code usage and perplexity of every run, over the whole set."""
     used = usage(cohort.trace())
     entropy = -(used * used.clamp(min=1e-30).log()).sum(1)
-    names = [type(term).__name__ for term in cohort.plan.learner.terms]
+    names = [type(term).__name__ for term in cohort.plan.terms]
     return {
         "step": cohort.step,
         "loss": {name: _rounded(row.tolist()) for name, row in zip(names, cohort.losses, strict=True)},

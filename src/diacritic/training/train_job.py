@@ -15,8 +15,6 @@ from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 
-BATCH = 512
-
 
 @dataclass(frozen=True)
 class TrainJob:
@@ -69,8 +67,9 @@ class TrainJob:
     def plan(self, decisions: int, device: str) -> Plan:
         """The cohort's plan for a task with so many decisions."""
         chosen, architecture = fitted(learner(self.learner), decisions), Architecture(codes=self.codes)
-        precision = torch.bfloat16 if self.low and torch.device(device).type == "cuda" else None
-        return Plan(chosen, preset(self.preset), self.runs, self.steps, architecture, BATCH, low=precision)
+        how = preset(self.preset)
+        precision = how.precision if self.low and torch.device(device).type == "cuda" else None
+        return Plan(chosen, how, self.runs, self.steps, architecture, how.batch, low=precision)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "TrainJob":

@@ -317,5 +317,5 @@ def _bound(cohort: Cohort, held_out: Data) -> list[list[float]] | None:
 def _training_only(cohort: Cohort) -> set[str]:
     """Parameters of heads that no policy acts with."""
     shape, carrier = cohort.given.shape, cohort.plan.carrier
-    added = {name for term in cohort.plan.learner.terms for name in term.weights(shape, carrier)}
+    added = {name for term in cohort.plan.terms for name in term.weights(shape, carrier)}
     return {name for name in added if name.split(".")[0] not in POLICY}

@@ -65,6 +65,7 @@ def _bypassed(weights: dict) -> dict:
     """A continuous path whose weights are all zero."""
     d, width = weights["codebook"].shape[1], weights["residual.out.weight"].shape[0]
     empty = {
-        name: weights["codebook"].new_zeros(weight.shape) for name, weight in continuous_path.weights(width, d).items()
+        name: weights["codebook"].new_zeros(weight.shape)
+        for name, weight in continuous_path.weights(width, width, d).items()
     }
     return {**weights, **empty}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import TINY, lively
+from carrier_twin import NARROW, TINY, lively
 from torch import Tensor
 
 from certify.errors import UserError
@@ -32,7 +32,8 @@ def _episodes() -> tuple[Tensor, Tensor, Tensor]:
 
 
 @pytest.mark.parametrize(
-    "architecture", [TINY, replace(TINY, bound="tanh"), replace(TINY, persistent=False), replace(TINY, path="scaffold")]
+    "architecture",
+    [TINY, replace(TINY, bound="tanh"), replace(TINY, persistent=False), replace(TINY, path="scaffold"), NARROW],
 )
 def test_a_sole_carrier_passes(architecture: Architecture) -> None:
     found = check_policy(_carrier(architecture), *_episodes()[:2])

@@ -9,7 +9,7 @@ from diacritic.training.randomness import initial
 
 def test_the_path_is_pytorchs_cell() -> None:
     made = torch.Generator().manual_seed(0)
-    parameters = initial(continuous_path.weights(6, 3) | dense("previous", 2, 6), [1, 2], torch.float64)
+    parameters = initial(continuous_path.weights(6, 6, 3) | dense("previous", 2, 6), [1, 2], torch.float64)
     side, previous, hidden = (torch.randn(2, 5, size, generator=made, dtype=torch.float64) for size in (6, 2, 6))
     found = continuous_path.advance(parameters, hidden, side, previous)
     for run in range(2):

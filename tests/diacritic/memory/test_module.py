@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import TINY, lively
+from carrier_twin import NARROW, TABLE, TINY, lively
 from torch import Tensor
 
 from certify.errors import UserError
@@ -23,6 +23,9 @@ SHAPE = Shape(observation=4, action=2, symbols=5, classes=3)
 VARIANTS = [
     TINY,
     replace(TINY, bound="tanh"),
+    NARROW,
+    replace(NARROW, path="bypass"),
+    TABLE,
     replace(TINY, persistent=False),
     replace(TINY, path="bypass"),
     replace(TINY, identification=4),

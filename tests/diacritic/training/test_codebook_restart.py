@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from carrier_twin import lively, symbols, vectors
 
 from diacritic.memory.quantise import lowest_twin
 from diacritic.memory.shape import Architecture
 from diacritic.training import codebook_restart
-from diacritic.training.codebook_restart import OFFSET, restart, usage
+from diacritic.training.codebook_restart import NOISE, OFFSET, restart, restart_used, usage
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
@@ -126,3 +127,36 @@ def test_the_second_carrier_restarts_too() -> None:
     moved = (cohort.parameters["identification.codebook"] != old).any(-1)
     assert unused.any()
     assert torch.equal(moved, unused)
+
+
+def test_codes_that_a_batch_did_not_meet_move_to_those_that_it_did() -> None:
+    plan = Plan(learner("plain"), preset("release"), (Run(1), Run(4)), 400, Architecture(codes=24))
+    cohort = Cohort(plan, vectors(5, 4).to("cpu", torch.float32))
+    cohort.update()
+    batch = cohort.last_batch
+    assert batch is not None
+    used = batch.usage["codebook"] > 0
+    assert used.any(1).all()
+    assert not used.all(1).any()
+    before, moments = cohort.parameters["codebook"].detach().clone(), cohort.optimiser.mean.clone()
+    cohort.optimiser.diverged[1] = True
+    restart_used(cohort, batch)
+    after = cohort.parameters["codebook"].detach()
+    moved = (after != before).any(-1)
+    assert torch.equal(moved[0], ~used[0])
+    assert not moved[1].any()
+    assert torch.equal(cohort.optimiser.mean, moments)
+    vectors_in_use = batch.vectors["codebook"][0][used[0]]
+    torch.testing.assert_close(vectors_in_use.norm(dim=-1), torch.ones(int(used[0].sum())))
+    away = torch.cdist(after[0][moved[0]], vectors_in_use).min(1).values
+    assert 0 < float(away.min()) <= float(away.max()) < 8 * NOISE
+    assert torch.equal(lowest_twin(after), torch.arange(24).expand(2, -1))
+
+
+def test_such_restarts_come_after_updates_0_50_100_in_the_first_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(codebook_restart, "restart_used", lambda cohort, batch: seen.append(cohort.step))
+    plan = Plan(learner("plain"), preset("release"), (Run(1),), 240, SMALL)
+    cohort = Cohort(plan, vectors(2, 2))
+    cohort.advance(240)
+    assert seen == [0, 50, 100]

@@ -114,3 +114,24 @@ def test_a_saved_state_goes_on_bit_by_bit() -> None:
         other.descend(_loss(other.parameters, step).sum())
     for key, value in whole.state().items():
         assert torch.equal(other.state()[key], value)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_what_is_not_clipped_does_not_count(fused: bool) -> None:
+    ours = Adam(_start(), RATES, 1.0, fused, unclipped={"a"})
+    ours.descend(_loss(ours.parameters, 0).sum())
+    found = ours.views(ours.gradient)
+    plain = Adam(_start(), RATES, None, fused)
+    plain.descend(_loss(plain.parameters, 0).sum())
+    whole = plain.views(plain.gradient)
+    assert torch.equal(found["a"], whole["a"])
+    norm = torch.cat([whole["b"], whole["unused"]], 1).norm(dim=1, keepdim=True)
+    assert (norm > 1).any()
+    torch.testing.assert_close(found["b"], whole["b"] / norm.clamp(min=1.0), rtol=1e-12, atol=0)
+
+
+def test_a_head_that_is_not_clipped_can_still_diverge() -> None:
+    ours = Adam(_start(), RATES, 1.0, unclipped={"a"})
+    ours.descend((ours.parameters["a"].sum((1, 2)) * torch.tensor([1.0, float("nan"), 1.0])).sum())
+    assert ours.diverged.tolist() == [False, True, False]
+    assert ours.flat.isfinite().all()

@@ -3,7 +3,20 @@
 from dataclasses import replace
 
 import torch
-from carrier_twin import TINY, closest, lively, one_of, proposal_of, schedule_at, symbols, vectors
+from carrier_twin import (
+    NARROW,
+    TABLE,
+    TINY,
+    closest,
+    code_rows,
+    first_row,
+    lively,
+    one_of,
+    proposal_of,
+    schedule_at,
+    symbols,
+    vectors,
+)
 
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
@@ -21,7 +34,7 @@ def _check(data: Data, architecture: Architecture) -> None:
     for run in range(2):
         p = one_of(parameters, run)
         for n in range(N):
-            e = torch.zeros(architecture.code_size, dtype=torch.float64)
+            e = first_row(p, architecture)
             for t in range(T):
                 seen = data.observation[data.observation_index[t, n]]
                 did = data.previous[data.previous_index[t, n]]
@@ -29,12 +42,12 @@ def _check(data: Data, architecture: Architecture) -> None:
                 if architecture.side == "symbol" and data.symbol is not None:
                     symbol = torch.eye(data.shape.symbols, dtype=torch.float64)[data.symbol[t, n]]
                 proposal = proposal_of(p, architecture, e, seen, did, symbol)
-                code = closest(proposal, p["codebook"])
-                e = p["codebook"][code]
+                code = closest(proposal, code_rows(p, architecture))
+                e = code_rows(p, architecture)[code]
                 row = t * N + n
                 assert int(trace.code[run, row]) == int(trace.step_code[run, t, n]) == code
                 torch.testing.assert_close(trace.proposal[run, row], proposal, rtol=0, atol=1e-12)
-                assert torch.equal(trace.step_embedding[run, t, n], e)
+                torch.testing.assert_close(trace.step_embedding[run, t, n], e, rtol=0, atol=1e-15)
                 assert trace.weight[run, row] == data.weight[n] / T
 
 
@@ -42,6 +55,9 @@ def test_every_step_of_every_episode_follows_the_cell() -> None:
     _check(vectors(5, 3), TINY)
     _check(symbols(5, 3), replace(TINY, bound="tanh"))
     _check(symbols(5, 3), replace(TINY, side="symbol"))
+    _check(vectors(5, 3), NARROW)
+    _check(symbols(5, 3), replace(NARROW, side="symbol", persistent=False))
+    _check(symbols(5, 3), TABLE)
 
 
 def test_noise_is_that_of_each_step() -> None:

@@ -44,3 +44,9 @@ def test_streams_differ() -> None:
     schedule = schedule_at(1)
     drawn = torch.stack([schedule.uniform(stream, 20)[0] for stream in STREAMS.values()])
     assert len(drawn.unique(dim=0)) == len(STREAMS)
+
+
+def test_pressure_that_rises_over_updates_is_whole_at_the_last_of_them() -> None:
+    for step, share in ((0, 0.25), (2, 0.75), (3, 1.0), (99, 1.0)):
+        found = replace(schedule_at(2, step, 100), pressure_updates=4).beta
+        torch.testing.assert_close(found, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)

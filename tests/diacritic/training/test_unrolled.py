@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from carrier_twin import LEARNERS, TINY, assert_engine_agrees, lively, symbols, vectors
+from carrier_twin import LEARNERS, NARROW, TABLE, TINY, assert_engine_agrees, lively, symbols, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +13,7 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, unrolled
 from diacritic.training.data import Data
+from diacritic.training.released import released
 from diacritic.training.trace import Trace
 
 
@@ -47,6 +48,36 @@ def test_it_is_the_loop_with_the_full_gradient(
 ) -> None:
     architecture = replace(TINY, codes=K, bound=bound, persistent=persistent, side=side)
     assert_engine_agrees(_engine, "full", name, architecture, make(T, N, seed), range(seed, seed + S))
+
+
+@settings(max_examples=15)
+@given(
+    make=st.sampled_from([vectors, symbols]),
+    K=st.integers(1, 7),
+    seed=st.integers(0, 10**6),
+    bound=st.sampled_from(["none", "tanh", "sphere"]),
+    persistent=st.booleans(),
+    side=st.sampled_from(["raw", "symbol"]),
+    gradient=st.sampled_from(["full", "carousel"]),
+    name=st.sampled_from(LEARNERS),
+)
+def test_the_authors_carrier_is_the_loop_too(
+    make: Callable[[int, int, int], Data],
+    K: int,
+    seed: int,
+    bound: str,
+    persistent: bool,
+    side: str,
+    gradient: str,
+    name: str,
+) -> None:
+    kind = TABLE if make is symbols else NARROW
+    architecture = replace(kind, codes=K, bound=bound, persistent=persistent, side=side)
+
+    def engine(parameters: Parameters, carrier: Architecture, data: Data, weight: torch.Tensor) -> Trace:
+        return unrolled.trace(parameters, carrier, data, weight, parallel.tokens(data), gradient=gradient)
+
+    assert_engine_agrees(engine, gradient, name, architecture, make(4, 3, seed), [seed, seed + 1], released)
 
 
 def test_a_low_precision_leaves_the_recurrence_exact() -> None:

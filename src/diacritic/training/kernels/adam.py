@@ -19,6 +19,7 @@ def _adam(
     rate,
     floor,
     size,
+    clipped,
     FIRST: tl.constexpr,
     SECOND: tl.constexpr,
     ROWS: tl.constexpr,
@@ -26,8 +27,10 @@ def _adam(
     run = tl.program_id(1).to(tl.int64)
     place = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     inside = place < size
+    scaled = place < clipped
     place = run * size + place
-    flow = tl.load(gradient + place, mask=inside, other=0.0) * tl.load(factor + run)
+    flow = tl.load(gradient + place, mask=inside, other=0.0)
+    flow = tl.where(scaled, flow * tl.load(factor + run), flow)
     flow = tl.where(tl.load(frozen + run) != 0, 0.0, flow)
     first = tl.load(mean + place, mask=inside, other=0.0)
     first += (1 - FIRST) * (flow - first)
@@ -46,11 +49,13 @@ def descend_cuda(
     rate: Tensor,
     floor: Tensor,
     betas: tuple[float, float],
+    clipped: int,
 ) -> None:
     """Update parameters, gradient, mean and square [S, P] in place, with numbers of each run [S].
 
-    The gradient is scaled by `factor`, and zero in a frozen run; `rate` and `floor` hold the corrections of the bias.
+    The gradient's first `clipped` columns are scaled by `factor`, and all of it is zero in a frozen run; `rate` and
+    `floor` hold the corrections of the bias.
     """
     S, P = buffers[0].shape
-    numbers = *buffers, factor, frozen.view(torch.uint8), rate, floor, P
+    numbers = *buffers, factor, frozen.view(torch.uint8), rate, floor, P, clipped
     launch("adam", _adam, (tiles("adam", P), S), *numbers, FIRST=betas[0], SECOND=betas[1])

@@ -14,11 +14,13 @@ from torch import Tensor
 
 from diacritic.training.kernels.launch import launch, padded
 from diacritic.training.objectives.base import Term
+from diacritic.training.objectives.continuations import EveryContinuation
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import Identification, JoinHead, TeacherState
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.inverse import Inverse
+from diacritic.training.objectives.later_actions import AllLaterActions
 from diacritic.training.objectives.open_loop import OpenLoop
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
@@ -38,6 +40,8 @@ TERMS = (
     TeacherState,
     Inverse,
     OpenLoop,
+    EveryContinuation,
+    AllLaterActions,
 )
 """Terms that ask the trace which episodes a run sees."""
 

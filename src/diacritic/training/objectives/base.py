@@ -1,6 +1,6 @@
 """What every term of a loss offers."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -47,11 +47,16 @@ def naming(trace: Trace, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
     return (-(one_hot * log_law).sum(-1) * weight).sum((1, 2))
 
 
-def discrepancy(prediction: Tensor, target: Tensor, symbolic: bool) -> Tensor:
-    """ℓ(prediction, target) over the last axis: cross-entropy for symbols, mean squared error for vectors."""
+Numbers = Literal["mean", "sum"]
+"""What is taken over the squared errors of an action's numbers."""
+
+
+def discrepancy(prediction: Tensor, target: Tensor, symbolic: bool, numbers: Numbers = "mean") -> Tensor:
+    """ℓ(prediction, target) over the last axis: cross-entropy for symbols, squared error for vectors."""
     if symbolic:
         return -(target * torch.log_softmax(prediction, -1)).sum(-1)
-    return (prediction - target).square().mean(-1)
+    squares = (prediction - target).square()
+    return squares.mean(-1) if numbers == "mean" else squares.sum(-1)
 
 
 def later_rows(data: Data, offset: Tensor, episode: Tensor | None = None) -> Tensor:

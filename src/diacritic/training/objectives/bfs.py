@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diacritic.memory.encoders import encode_action
 from diacritic.memory.layers import Weight, dense, linear
 from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
@@ -29,7 +30,7 @@ class FutureSufficiency:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         width = architecture.width
         layers = dense("bfs.start", architecture.code_size, width)
-        layers |= dense("bfs.input", 2 * width, 3 * width) | dense("bfs.state", width, 3 * width)
+        layers |= dense("bfs.input", 2 * architecture.feature_size, 3 * width) | dense("bfs.state", width, 3 * width)
         return layers | dense("bfs.out", width, shape.action)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
@@ -80,7 +81,7 @@ class _Inputs:
     def of(trace: Trace, data: Data) -> "_Inputs":
         weight, bias = (trace.parameters[f"bfs.input.{which}"] for which in ("weight", "bias"))
         first, second = weight.chunk(2, 1)
-        acted = torch.relu(linear(trace.parameters, "previous", data.previous))
+        acted = encode_action(trace.parameters, data.previous)
         seen = torch.baddbmm(bias.unsqueeze(1), trace.features.to(weight.dtype), first)
         own = trace.rows.observation is None
         observation = None if own else data.observation_index.flatten()

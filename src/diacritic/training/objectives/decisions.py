@@ -10,7 +10,7 @@ from certify.errors import UserError
 from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.objectives.base import Numbers, discrepancy, need
 from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
@@ -29,10 +29,11 @@ class PendingDecisions:
     """Supervise every so many steps."""
     reads: Literal["observation", "symbol"] = "observation"
     """`symbol`: q_d(Ō_t, C_t), as the read-side controls must have it."""
+    numbers: Numbers = "mean"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        outputs = self.decisions * shape.action
-        return reader("pending", architecture.width, architecture.code_size, architecture.width, outputs, hidden=2)
+        sizes = architecture.feature_size, architecture.code_size, architecture.width
+        return reader("pending", *sizes, self.decisions * shape.action, hidden=architecture.head_layers)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         if len(data.decisions) != self.decisions:
@@ -50,7 +51,6 @@ class PendingDecisions:
         first = data.last_reveal if self.since == "last-reveal" else 0
         supervised = (time >= first) & ((time - first) % self.stride == 0)
         mask = torch.stack([supervised & (time < step) for step in data.decisions], 1)
-        error = (
-            discrepancy(prediction, trace.own(wanted), data.shape.symbolic) * mask.to(trace.weight.dtype)[None, :, None]
-        )
+        error = discrepancy(prediction, trace.own(wanted), data.shape.symbolic, self.numbers)
+        error = error * mask.to(trace.weight.dtype)[None, :, None]
         return schedule.auxiliary * (error.sum(-1) * trace.step_weight).sum((1, 2))

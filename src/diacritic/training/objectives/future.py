@@ -11,7 +11,7 @@ from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
-from diacritic.training.objectives.base import discrepancy, later_rows, need
+from diacritic.training.objectives.base import Numbers, discrepancy, later_rows, need
 from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.trace import Trace
 
@@ -28,11 +28,20 @@ class FutureBehaviour:
     """(1, 1) never anneals."""
     offsets: Literal["one", "all"] = "one"
     """One drawn offset for each episode and step, or the sum over all of them."""
+    numbers: Numbers = "mean"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        width = architecture.width
-        head = reader("future", width, architecture.code_size, width, shape.action, hidden=2)
-        return {**head, "future.offset": Weight((shape.horizon, width), "normal", width**-0.5)}
+        width, told = architecture.width, architecture.offset_size
+        sizes = architecture.feature_size, architecture.code_size, width
+        head = reader("future", *sizes, shape.action, hidden=architecture.head_layers, more=told)
+        if not told:
+            return {**head, "future.offset": Weight((shape.horizon, width), "normal", width**-0.5)}
+        bound = (architecture.feature_size + architecture.code_size + told) ** -0.5
+        return {
+            **head,
+            "future.offset": Weight((shape.horizon, told), "normal"),
+            "future.told.weight": Weight((told, width), scale=bound),
+        }
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         T, N = data.horizon, data.episodes
@@ -45,7 +54,8 @@ class FutureBehaviour:
             total = torch.zeros_like(schedule.weight)
             for j in range(1, T):
                 total = total + self._at(trace, data, torch.full_like(trace.step_code, j))
-        return schedule.auxiliary * schedule.falling(*self.anneal) * total
+        scale = data.shape.action if self.numbers == "sum" and not data.shape.symbolic else 1
+        return schedule.auxiliary * schedule.falling(*self.anneal) * total * scale
 
     def _wanted(self, data: Data) -> Tensor:
         """What the kernels compare with: a forecast of every later step, or what was recorded."""
@@ -79,7 +89,7 @@ class FutureBehaviour:
         found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
         if found is None:
             return None
-        told = look_up(trace.parameters["future.offset"], found.pick(offset.flatten(1)))
+        told = look_up(trace.offset_vectors("future"), found.pick(offset.flatten(1)))
         wanted = data.target.flatten(0, 1)[found.pick(later.flatten(1))]
         error = discrepancy(found.read("future", told), wanted, data.shape.symbolic)
         return (error * found.weight).sum(1)

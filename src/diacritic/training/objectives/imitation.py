@@ -26,7 +26,8 @@ class Imitation:
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         if memory_of(architecture).acts:
             return {}
-        return reader("act", architecture.width, architecture.code_size, architecture.width, shape.action, hidden=2)
+        sizes = architecture.feature_size, architecture.code_size, architecture.width
+        return reader("act", *sizes, shape.action, hidden=architecture.action_layers)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         prediction = trace.read("act", self.detached) if trace.actions is None else trace.actions

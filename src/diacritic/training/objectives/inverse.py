@@ -1,6 +1,7 @@
 """Multi-step inverse dynamics: which action was taken between two observations?"""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -20,23 +21,41 @@ class Inverse:
     """λ E_{t,j}[ℓ(q(A_t | C_t, O_t, O_{t+j}))], j uniform on 1…reach, within the episode."""
 
     reach: int = 8
+    ends: Literal["masked", "cut"] = "masked"
+    """An offset that leads beyond the end counts nothing, or is cut to reach the last step."""
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         width = architecture.width
-        head = reader("inverse", width, architecture.code_size, width, shape.action, hidden=2)
-        return head | dense("inverse.later", width, width, bias=False)
+        features = architecture.feature_size
+        if not architecture.offset_size:
+            head = reader("inverse", features, architecture.code_size, width, shape.action, hidden=2)
+            return head | dense("inverse.later", features, width, bias=False)
+        told = architecture.offset_size
+        bound = (2 * features + architecture.code_size + told) ** -0.5
+        sizes = features, architecture.code_size, width, shape.action
+        return {
+            **reader("inverse", *sizes, hidden=2, more=features + told),
+            "inverse.later.weight": Weight((features, width), scale=bound),
+            "inverse.offset": Weight((self.reach + 1, told), "normal"),
+            "inverse.told.weight": Weight((told, width), scale=bound),
+        }
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         T, N = data.horizon, trace.rows.episodes
         drawn = schedule.integers(STREAMS["inverse"], min(self.reach, T - 1), T, data.episodes)
         offset = trace.own(1 + drawn)
         time = torch.arange(T, device=offset.device).view(1, -1, 1)
+        if self.ends == "cut":
+            offset = torch.minimum(offset, (T - 1 - time).clamp(min=1))
         inside = (time + offset < T).to(trace.weight.dtype)
-        if (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
+        told = "inverse.told.weight" in trace.parameters
+        if not told and (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
             return schedule.auxiliary * total
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
         place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
         extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
+        if told:
+            extra = extra + look_up(trace.offset_vectors("inverse"), offset.flatten(1))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
         error = discrepancy(prediction, trace.own(data.target.unsqueeze(0)), data.shape.symbolic)
         return schedule.auxiliary * (error * inside * trace.step_weight).sum((1, 2))

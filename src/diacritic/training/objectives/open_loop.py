@@ -23,7 +23,7 @@ class OpenLoop:
     observations: bool = False
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        sizes = (architecture.width, architecture.code_size, architecture.width)
+        sizes = (architecture.feature_size, architecture.code_size, architecture.width)
         layers = reader("ahead", *sizes, (shape.horizon - 1) * shape.action, hidden=2)
         if self.observations:
             layers |= reader("world", *sizes, (shape.horizon - 1) * shape.observation, hidden=2)

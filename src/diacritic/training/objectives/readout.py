@@ -28,8 +28,8 @@ class Controlled:
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         chosen = shape.classes if self.choice == "hierarchical" else shape.action
-        head = reader("choose", architecture.width, architecture.code_size, architecture.width, chosen)
-        return head | reader("act", architecture.width, chosen, architecture.width, shape.action, hidden=2)
+        head = reader("choose", architecture.feature_size, architecture.code_size, architecture.width, chosen)
+        return head | reader("act", architecture.feature_size, chosen, architecture.width, shape.action, hidden=2)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         part = torch.baddbmm(

@@ -18,7 +18,7 @@ def in_kernel(adam: Adam, gradient: Tensor) -> None:
     unbias = (1 - BETAS[1] ** adam.count.double()).sqrt()
     rate = adam.rates.masked_fill(adam.diverged, 0.0) * unbias / (1 - BETAS[0] ** adam.count.double())
     buffers = adam.flat, adam.gradient, adam.mean, adam.square
-    descend_cuda(buffers, factor, adam.diverged, rate.to(norm), (EPSILON * unbias).to(norm), BETAS)
+    descend_cuda(buffers, factor, adam.diverged, rate.to(norm), (EPSILON * unbias).to(norm), BETAS, adam.clipped)
 
 
 @pytest.mark.parametrize(("precision", "close"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])

@@ -14,7 +14,9 @@ from diacritic.training.randomness import initial
 
 
 def case(observed: int, acted: int, width: int, inputs: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
-    layers = encoders(Shape(observed, acted), Architecture(width=width)) | residual("residual", width, 8)
+    layers = encoders(Shape(observed, acted), Architecture(width=width)) | residual(
+        "residual", Architecture(width=width, code_size=8)
+    )
     made = torch.Generator().manual_seed(observed + inputs)
     strided = Adam(initial(layers, [3, 4]), torch.ones(2)).parameters  # views of one buffer, as in training
     parameters = {name: value.detach() for name, value in strided.items()}

@@ -72,3 +72,10 @@ def test_hierarchical_and_intent_learners_are_supervised_through_the_symbol() ->
     for name in ("hierarchical", "hierarchical-10", "hierarchical-30", "intent"):
         (term,) = (t for t in learner(f"{name}+task-informed").terms if isinstance(t, PendingDecisions))
         assert term.reads == "symbol"
+
+
+def test_numbers_of_an_action_may_be_summed() -> None:
+    data = vectors(5, 3)
+    at = scene([PendingDecisions()], data)
+    mean, total = (PendingDecisions(numbers=how).loss(at.trace, data, at.schedule) for how in ("mean", "sum"))
+    torch.testing.assert_close(total, data.shape.action * mean, rtol=1e-12, atol=0)

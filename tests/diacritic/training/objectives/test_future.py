@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import Scene, error, head, one_of, scene, schedule_at, symbols, vectors
+from carrier_twin import NARROW, Scene, error, head, one_of, scene, schedule_at, symbols, vectors
 from torch import Tensor
 
 from certify.errors import UserError
@@ -91,3 +91,22 @@ def test_without_a_forecast_it_says_so() -> None:
     at = scene([FutureBehaviour()], data)
     with pytest.raises(UserError, match=r"data\.forecast: the term 'future behaviour' needs it"):
         FutureBehaviour().loss(at.trace, data, at.schedule)
+
+
+def test_in_the_release_an_offset_is_an_input_beside_the_others_and_numbers_are_summed() -> None:
+    data, term = vectors(5, 3), FutureBehaviour(numbers="sum")
+    at = scene([term], data, NARROW)
+    offsets = 1 + (at.schedule.uniform(STREAMS["offset"], 5, 3) * 4).long()
+    values = {}
+    for s, t, n in at.places:
+        p, j = one_of(at.parameters, s), int(offsets[s, t, n])
+        values[s, t, n] = torch.zeros((), dtype=torch.float64)
+        if t + j < 5:
+            parts = torch.cat([at.features(s, t, n), at.vector(s, t, n), p["future.offset"][j]])
+            names = ("observation", "code", "told")
+            matrix = torch.cat([p[f"future.{name}.weight"] for name in names])
+            hidden = (parts @ matrix + p["future.observation.bias"]).relu()
+            prediction = hidden @ p["future.out.weight"] + p["future.out.bias"]
+            values[s, t, n] = (prediction - _wanted(data, "forecast", s, t, n, j)).square().sum()
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)

@@ -78,3 +78,40 @@ def test_what_is_missing_is_named(term: Term, name: str) -> None:
     missing: dict[str, object] = {name: None}
     with pytest.raises(UserError, match=rf"^data\.{name}: the term"):
         term.loss(at.trace, replace(data, **missing), at.schedule)
+
+
+def test_the_joint_class_at_every_step_is_that_after_the_last_cue() -> None:
+    data, term = vectors(4, 3), JoinHead("all")
+    joint = torch.tensor([[-1, -1, -1], [3, 0, 2], [1, 1, 1], [-1, -1, -1]])
+    data = replace(data, joint=joint, last_reveal=1)
+    at = scene([term], data)
+    values = {}
+    for s, t, n in at.places:
+        logits = head(one_of(at.parameters, s), "join", at.features(s, t, n), at.vector(s, t, n))
+        values[s, t, n] = -logits.log_softmax(-1)[joint[1, n]]
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_the_teachers_state_may_be_brought_to_length_one_and_summed() -> None:
+    data, term = vectors(4, 3), TeacherState(numbers="sum", unit_length=True)
+    assert data.teacher is not None
+    at = scene([term], data)
+    values = {}
+    for s, t, n in at.places:
+        told = head(one_of(at.parameters, s), "teacher", at.features(s, t, n), at.vector(s, t, n))
+        state = data.teacher[0, t, n]
+        values[s, t, n] = (told - state / state.norm()).square().sum()
+    found = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_a_detached_second_carrier_may_still_be_read_beside_the_policys_features() -> None:
+    data = symbols(4, 3)
+    term = Identification(own_features=True)
+    at = scene([term], data, replace(TINY, identification=5, detached=True))
+    flow = gradients(term.loss(at.trace, data, at.schedule), at.parameters)
+    assert flow["observe.first.weight"].abs().sum() > 0
+    assert flow["previous.weight"].abs().sum() == 0
+    plain = gradients(Identification().loss(at.trace, data, at.schedule), at.parameters)
+    torch.testing.assert_close(flow["identification.out.weight"], plain["identification.out.weight"])

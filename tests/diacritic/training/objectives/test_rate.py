@@ -1,10 +1,11 @@
 """The rate against a loop, its soft gradient against the formula, and priors that see or do not see."""
 
+import math
 from dataclasses import replace
 
 import pytest
 import torch
-from carrier_twin import TINY, gradients, layer, one_of, scene, schedule_at, symbols, vectors
+from carrier_twin import NARROW, TABLE, TINY, gradients, layer, one_of, scene, schedule_at, symbols, vectors
 from torch import Tensor
 
 from diacritic.training.data import Data
@@ -96,3 +97,32 @@ def test_a_gaussian_pays_its_bound() -> None:
     assert not any(name.startswith("prior") for name in at.parameters)
     found = Rate().loss(at.trace, data, at.schedule)
     torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
+
+
+def test_in_the_release_it_is_in_bits_and_its_gradient_reaches_codes_too() -> None:
+    """R = −Σ_k w_k log₂ r(k | O) with w = onehot + q − sg(q), differentiated as it stands."""
+    data, term = vectors(4, 3), Rate(unit="bits", moves_codes=True)
+    at = scene([term], data, NARROW)
+    total = torch.zeros((), dtype=torch.float64)
+    for s, t, n in at.places:
+        p = one_of(at.parameters, s)
+        book = at.trace.codebook[s]
+        soft = (-(at.trace.proposal[s, t * 3 + n] - book).square().sum(-1)).softmax(-1)
+        hard = torch.eye(6, dtype=torch.float64)[at.trace.step_code[s, t, n]]
+        cost = _costs(p, data.observation[data.observation_index[t, n]]) / math.log(2)
+        total = total + at.schedule.weight[s] * at.weight(n) * ((hard + soft - soft.detach()) * cost).sum()
+    found = term.loss(at.trace, data, at.schedule).sum()
+    torch.testing.assert_close(found, total, rtol=0, atol=1e-12)
+    expected = gradients(total, at.parameters)
+    for name, flow in gradients(found, at.parameters).items():
+        torch.testing.assert_close(flow, expected[name], rtol=0, atol=1e-12, msg=name)
+    assert expected["codebook"].abs().sum() > 0
+
+
+def test_a_table_has_logits_of_its_own_for_every_symbol() -> None:
+    data = symbols(4, 3)
+    at = scene([Rate()], data, TABLE)
+    cost = at.trace.steps(prior_cost(at.trace, "prior"))
+    for s, t, n in at.places:
+        logits = at.parameters["prior.table.weight"][s, data.observation_index[t, n]]
+        torch.testing.assert_close(cost[s, t, n], -logits.log_softmax(-1), rtol=0, atol=1e-12)

@@ -39,3 +39,10 @@ def test_codes_follow_proposals_and_proposals_commit_to_codes() -> None:
     both = gradients(Quantisation(commitment=2).loss(at.trace, data, at.schedule), at.parameters)
     torch.testing.assert_close(both["codebook"], wanted, rtol=0, atol=1e-12)  # commitment moves no code
     assert both["residual.out.weight"].abs().sum() > 0
+
+
+def test_summed_over_numbers_it_is_larger_by_their_number() -> None:
+    data = vectors(4, 3)
+    at = scene([], data)
+    mean, total = (Quantisation(0.25, how).loss(at.trace, data, at.schedule) for how in ("mean", "sum"))
+    torch.testing.assert_close(total, at.trace.codebook.shape[-1] * mean, rtol=1e-12, atol=0)

@@ -1,0 +1,105 @@
+"""The kernels of narrow carriers against the loop over steps, in Triton's interpreter."""
+
+import pytest
+import torch
+from carrier_twin import gradients, lively, schedule_at, vectors
+from torch import Tensor
+
+from diacritic.memory import sole_carrier
+from diacritic.memory.shape import Architecture
+from diacritic.training import parallel, reference, unrolled
+from diacritic.training.data import Data
+from diacritic.training.kernels.drawn import choose
+from diacritic.training.kernels.launch import SIZES
+from diacritic.training.kernels.narrow import fits
+from diacritic.training.learner import learner
+from diacritic.training.preset import preset
+from diacritic.training.released import released
+from diacritic.training.trace import Trace
+
+SMALL = preset("release").architecture(Architecture(codes=6, code_size=16, width=32, features=16))
+Learned = tuple[Tensor, Tensor, dict[str, Tensor]]
+
+
+def learned(
+    monkeypatch: pytest.MonkeyPatch, name: str, data: Data, kernels: bool, room: int | None = None, codes: int = 6
+) -> Learned:
+    """Codes, losses and gradients of a learner of the release, with the kernels or step by step."""
+    chosen, data = released(learner(name)), data.to("cpu", torch.float32)
+    carrier = chosen.architecture(SMALL.__class__(**{**vars(SMALL), "codes": codes}))
+    layers = sole_carrier.weights(data.shape, carrier)
+    for term in chosen.terms:
+        layers |= term.weights(data.shape, carrier)
+    parameters = {name: value.requires_grad_() for name, value in lively(layers, [1, 2], torch.float32).items()}
+    monkeypatch.setattr(parallel, "on_gpu", lambda shown: kernels)
+    made = torch.Generator().manual_seed(3)
+    counts = torch.randint(0, 3, (2, data.episodes), generator=made).float()
+    counts[:, 0] += 1
+    weight = counts / counts.sum(1, keepdim=True)
+    trace: Trace
+    if kernels:
+        drawn, weight = (None, weight) if room is None else choose(weight, room)
+        shown = parallel.tokens(data)
+        trace = unrolled.trace(parameters, carrier, data, weight, shown, torch.float32, drawn)
+        assert trace.heads is not None
+    else:
+        trace = reference.trace(parameters, carrier, data, weight)
+    assert len(trace.code.unique()) > 2
+    losses = torch.stack([term.loss(trace, data, schedule_at(2)) for term in chosen.terms])
+    return trace.step_code, losses, gradients(losses, parameters)
+
+
+def assert_same(found: Learned, expected: Learned) -> None:
+    torch.testing.assert_close(found[1], expected[1], rtol=1e-4, atol=1e-4)
+    for parameter, value in expected[2].items():
+        scale = max(1.0, float(value.abs().max()))
+        torch.testing.assert_close(found[2][parameter], value, rtol=1e-3, atol=1e-4 * scale, msg=parameter)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain",
+        "event-agnostic",
+        "event-agnostic-recorded",
+        "event-agnostic-all",
+        "task-informed",
+        "sysid",
+        "join",
+        "teacher-state",
+        "unconditional",
+        "non-persistent",
+        "plain+bfs",
+        "inverse+imitation",
+    ],
+)
+def test_a_learner_learns_the_same_as_step_by_step(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(5, 9, observation=5)
+    found, expected = (learned(monkeypatch, name, data, kernels) for kernels in (True, False))
+    assert torch.equal(found[0], expected[0])
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("name", ["event-agnostic", "task-informed"])
+def test_episodes_without_weight_need_not_be_computed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(4, 24)
+    found = learned(monkeypatch, name, data, kernels=True, room=20)
+    assert found[0].shape[-1] == 20
+    assert_same(found, learned(monkeypatch, name, data, kernels=False))
+
+
+def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = vectors(4, 9)
+    expected = learned(monkeypatch, "event-agnostic", data, kernels=False, codes=20)
+    for kernel, sizes in SIZES.items():
+        monkeypatch.setitem(SIZES, kernel, sizes._replace(rows=16, programs=2, chunk=16))
+    assert_same(learned(monkeypatch, "event-agnostic", data, kernels=True, codes=20), expected)
+
+
+def test_other_carriers_are_left_to_the_loop() -> None:
+    data = vectors(4, 9).to("cpu", torch.float32)
+    inputs = parallel.tokens(data)
+    parameters = {"codebook": torch.zeros(2, 6, 16)}
+    assert fits(parameters, SMALL, inputs)
+    assert not fits(parameters, Architecture(codes=6, code_size=16, width=32), inputs)
+    assert not fits({"codebook": parameters["codebook"].double()}, SMALL, inputs)
