@@ -10,7 +10,7 @@ def memory_of(architecture: Architecture) -> Memory:
     """The memory that an architecture has."""
     if architecture.memory not in MEMORIES:
         raise UserError(
-            "architecture.memory", f"no memory is called {architecture.memory!r}; known: {', '.join(MEMORIES)}"
+            "architecture.memory", f"no memory is called {architecture.memory!r}; known: {', '.join(sorted(MEMORIES))}"
         )
     return MEMORIES[architecture.memory]
 
