@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ print([name for name in {OPTIONAL!r} if importlib.util.find_spec(name)], diacrit
 """
     version = importlib.metadata.version("diacritic")
     assert run(bare_python, "-I", "-c", script, cwd=tmp_path).stdout.strip() == f"[] {version}"
+
+
+def test_the_wheel_holds_the_two_packages_and_nothing_of_the_reproduction(tmp_path: Path):
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"certify", "diacritic"}
+    assert not [name for name in names if "reproduction" in name]
 
 
 def test_the_command_line_without_extras_names_them_in_one_line(bare_python: Path, tmp_path: Path):

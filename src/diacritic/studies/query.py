@@ -39,8 +39,10 @@ def query(results: Path, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     with open_ledgers(results) as connection:
         connection.execute("SET enable_external_access=false")
         try:
-            found = connection.execute(text)
-            return [column[0] for column in found.description or ()], found.fetchall()
+            answer: Any = connection.execute(text)  # None where the text holds no statement
+            if answer is None:
+                raise UserError("query", "is empty; give a SELECT, such as SELECT cell, sufficient FROM ledger")
+            return [column[0] for column in answer.description or ()], answer.fetchall()
         except duckdb.Error as problem:
             raise UserError("query", f"{str(problem).splitlines()[0]} (the table is called ledger)") from None
 

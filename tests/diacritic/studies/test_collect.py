@@ -1,6 +1,7 @@
 """Results become run folders that every command reads, and rows that say what ran; what is done is left alone."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,16 @@ def test_results_of_another_recording_are_refused(home: Path, tmp_path: Path):
     fresh = recording(PLAIN, home / "demos", fresh=True)
     with pytest.raises(UserError, match="not the recording that these runs learned from"):
         measure(result, fresh, fresh, 0)
+
+
+@pytest.mark.parametrize("study", ["../elsewhere", "/elsewhere", "a/b", "", ".hidden"])
+def test_a_cell_cannot_name_a_ledger_outside_the_results(study: str, home: Path, tmp_path: Path):
+    shutil.copytree(home / "back", tmp_path / "back")
+    document = json.loads((tmp_path / "back" / EXCHANGE).read_text())
+    for entry in document["cells"]:
+        entry.get("cell", entry)["study"] = study
+    (tmp_path / "back" / EXCHANGE).write_text(json.dumps(document))
+    with pytest.raises(UserError, match="cannot name a file"):
+        import_results(tmp_path / "back", tmp_path / "results", tmp_path / "runs", home / "demos", 0, 1, print)
+    assert {path.name for path in tmp_path.iterdir()} <= {"back", "results", "runs"}
+    assert not list(tmp_path.rglob("*.jsonl"))

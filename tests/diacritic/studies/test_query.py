@@ -36,6 +36,9 @@ def test_a_bad_question_and_other_files_are_refused_in_one_line(results: Path):
         query(results, "SELEKT 1")
     with pytest.raises(UserError, match="query: Permission Error"):
         query(results, f"SELECT * FROM read_text('{results / 'other.jsonl'}')")
+    for empty in ("", " ; ", "-- a remark"):
+        with pytest.raises(UserError, match="query: is empty; give a SELECT"):
+            query(results, empty)
     with pytest.raises(UserError, match="holds no ledger"):
         query(results / "nowhere", "SELECT 1")
 
