@@ -234,6 +234,9 @@ def main() -> None:
 
         train_folder(given.job, given.results or given.job / "results", device)
         return
+    if device == "cpu" and not given.quick:
+        print("PyTorch sees no GPU here; --quick takes small sizes on the CPU")
+        return
     results: dict[str, Any] = {"torch": torch.__version__, "device": device}
     if device == "cuda":
         results["device"] = torch.cuda.get_device_name()
