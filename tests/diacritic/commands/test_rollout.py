@@ -87,7 +87,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main([*zoo, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
     assert main(["rollout", str(tmp_path)]) == 2
-    assert "is no run of a recorded task; train one with `diacritic train DEMOS`" in capsys.readouterr().err
+    assert "is not a run of a recorded task; train one with `diacritic train DEMOS`" in capsys.readouterr().err
 
 
 def test_weights_are_stacked_in_the_order_of_the_runs(runs: Path) -> None:
