@@ -15,12 +15,13 @@ import numpy as np
 
 from certify.core.code_bounds import colour, fiber_clique, futures, inherited
 from certify.core.code_solver import Tables, solve, walk
-from certify.core.code_states import Labels, Merger, Quotient
+from certify.core.code_states import Labels, Quotient
 from certify.core.exact import Ints
 from certify.core.floors import Floor, bitmasks
 from certify.core.graph import Graph
 from certify.core.joint import Joint
 from certify.core.merged import unfold
+from certify.core.merger import Merger
 from certify.core.relations import Matrix, Relation, strong_classes
 
 _CLASSES = 100_000  # strong classes; beyond, only the machines that need no search
@@ -194,7 +195,7 @@ class _Search:
 
     def _merged(self, quotient: Quotient, enemies: list[int], order: Sequence[int]) -> Ints:
         """State by state: the first label that takes it with all that follows, or a new one."""
-        merger = Merger(quotient, enemies)
+        merger = Merger(quotient.moves, enemies)
         chosen: list[list[int]] = [[] for _ in quotient.state]
         for s in order:
             self._left(merger.joins > _JOINS)

@@ -10,6 +10,7 @@ from certify.core.assignments import bits
 from certify.core.colouring import fewest_colours, heaviest_compatible_set
 from certify.core.exact import Ints
 from certify.core.floors import bitmasks
+from certify.core.merger import Merger
 from certify.core.partition import insert
 from certify.stationary.observer import Observer
 from certify.stationary.relation import Matrix
@@ -19,52 +20,9 @@ _BRANCHINGS = 2_000
 _MOST_CLAUSES = 600_000
 
 
-class Merger:
-    """Join nodes; every join implies those of their successors, and all are undone if a conflict follows."""
-
-    def __init__(self, observer: Observer, enemies: Sequence[int]) -> None:
-        self.home = list(range(observer.size))
-        self.members = [1 << s for s in self.home]
-        self.enemies = list(enemies)
-        self.moves = [dict(moves) for moves in observer.moves]
-
-    def find(self, node: int) -> int:
-        while self.home[node] != node:
-            node = self.home[node]
-        return node
-
-    def merge(self, first: int, second: int) -> bool:
-        """Join two nodes and whatever follows from it; False, and nothing is changed, where that ends in a conflict."""
-        done: list[tuple[int, int, int, int, list[int]]] = []
-        stack = [(first, second)]
-        while stack:
-            a, b = sorted(map(self.find, stack.pop()), key=lambda s: -len(self.moves[s]))
-            if a == b:
-                continue
-            if self.enemies[a] & self.members[b]:
-                for kept, gone, members, enemies, labels in reversed(done):
-                    self.home[gone], self.members[kept], self.enemies[kept] = gone, members, enemies
-                    for label in labels:
-                        del self.moves[kept][label]
-                return False
-            fresh = [label for label in self.moves[b] if label not in self.moves[a]]
-            stack += [(self.moves[a][u], target) for u, target in self.moves[b].items() if u in self.moves[a]]
-            self.moves[a] |= {label: self.moves[b][label] for label in fresh}
-            done.append((a, b, self.members[a], self.enemies[a], fresh))
-            self.home[b] = a
-            self.members[a] |= self.members[b]
-            self.enemies[a] |= self.enemies[b]
-        return True
-
-    def labels(self) -> Ints:
-        """The number of each node's part."""
-        numbers: dict[int, int] = {}
-        return np.array([numbers.setdefault(self.find(s), len(numbers)) for s in range(len(self.home))])
-
-
 def merged(observer: Observer, enemies: Sequence[int], pairs: Iterable[tuple[int, int]]) -> Ints:
     """A closed partition: each pair in turn is joined unless a conflict follows."""
-    merger = Merger(observer, enemies)
+    merger = Merger(observer.moves, enemies)
     for first, second in pairs:
         merger.merge(first, second)
     return merger.labels()
@@ -117,7 +75,7 @@ def fewest_codes(observer: Observer, conflicts: Matrix, seconds: float) -> Codes
 
 def _few_codes(observer: Observer, enemies: Sequence[int], order: Sequence[int]) -> Ints:
     """Node by node: the first code that takes it with all that follows, or a new one."""
-    merger = Merger(observer, enemies)
+    merger = Merger(observer.moves, enemies)
     chosen: list[int] = []
     for s in order:
         root = merger.find(s)

@@ -17,6 +17,7 @@ from diacritic.measure.gates import Gate, full, relaxed, task_gate
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.resolution import GRIDS, resolution_sweep
+from diacritic.measure.trace import teacher_forced
 from diacritic.measure.windows import Steps, task_windows
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.scale import Scale
@@ -25,7 +26,7 @@ from diacritic.rollout.closed_loop import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
 from diacritic.studies.ledger import Row
-from diacritic.tasks.protocol import Task, phase_steps, policy_view
+from diacritic.tasks.protocol import Task, phase_steps
 from diacritic.tasks.registry import task_of
 from diacritic.training.worker import Result
 
@@ -132,11 +133,13 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     held = demos.take(slice(result.train_job.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
     classes = whole.take(slice(result.train_job.demonstrations, None))
-    codes, actions = teacher_forced(player, held, task, demos.symbol_names)
+    trace = teacher_forced(player, held, task, demos.symbol_names)
+    codes, actions = trace.codes, trace.actions
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
     own = _trace(held, last, scores, actions, player, task)
-    seen, acted = teacher_forced(player, fresh, task, demos.symbol_names)
+    again = teacher_forced(player, fresh, task, demos.symbol_names)
+    seen, acted = again.codes, again.actions
     other = _trace(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
     binner = binner_of(demos)
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
@@ -213,26 +216,6 @@ def imitation_error(actions: Floats, demos: Demos, scale: Scale) -> Floats:
     """Mean squared error of the standardised actions over episodes and components, [S, T]; what imitation minimises."""
     apart = (actions - demos.actions) / scale.action_deviation.numpy()
     return np.square(apart).mean((2, 3))
-
-
-def teacher_forced(player: Policies, demos: Demos, task: Task, symbol_names: Sequence[str]) -> tuple[Ints, Floats]:
-    """Codes [S, T, N] and actions [S, T, N, A] while the expert acts; symbols are those of the training recording."""
-    known = {name: k for k, name in enumerate(symbol_names)}
-    symbols = np.array([known.get(name, len(known)) for name in demos.symbol_names])[demos.symbols]
-
-    def each(values: NDArray[Any]) -> NDArray[Any]:
-        return np.repeat(values[None], player.runs, 0)
-
-    player.begin(demos.episodes)
-    codes, actions = [], []
-    for t in range(demos.steps):
-        seen = policy_view(task, demos.observations[t], demos.frames)
-        before = None if t == 0 else each(demos.actions[t - 1])
-        frames = None if demos.frames is None else each(demos.frames[t])
-        code, action = player.step(each(seen), before, each(symbols[t]), frames)
-        codes.append(code)
-        actions.append(action)
-    return np.stack(codes, 1), np.stack(actions, 1)
 
 
 def _gated(scores: CohortScores) -> tuple[Floats, Floats]:
