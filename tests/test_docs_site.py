@@ -1,7 +1,7 @@
 """The documentation as built, in a browser: it builds strictly, every picture is there, nothing is fetched from
 elsewhere, nothing complains, light and dark, and axe-core finds no serious fault."""
 
-import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,9 +33,13 @@ class Quiet(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the built pages are served, on this machine alone."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    (folder / "src").symlink_to(ROOT / "src")
+    (folder / "reproduction").symlink_to(ROOT / "reproduction")
+    (folder / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=folder, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder / "site"))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -80,8 +84,9 @@ def test_pages_fit_a_phone_and_search_finds(site: str):
             assert not page.evaluate(SPRAWLING), name
         page.set_viewport_size(WIDE)
         page.goto(site)
+        page.locator(".md-search__button").click()
         page.get_by_placeholder("Search").fill("anticipatory")
-        page.wait_for_selector(".md-search-result__link[href*='theory']")
+        page.locator("a[href*=theory]", has_text="Theory").first.wait_for()
 
 
 def test_a_faulty_page_is_noticed(site: str):
