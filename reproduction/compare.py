@@ -114,8 +114,8 @@ def _figure_line(figure: Figure, results: Results, study: str) -> FigureLine:
 
 
 def _cell_line(cell: Cell, results: Results) -> CellLine:
-    rows = results.runs(cell)
-    verdict = cell_verdict(cell, rows) if len(rows) == cell.seeds else "not run"
+    rows = results.shown(cell)
+    verdict = cell_verdict(cell, rows) if results.complete(cell) else "not run"
     return CellLine(cell, tuple(rows), verdict)
 
 

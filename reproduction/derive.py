@@ -15,7 +15,7 @@ def declared(results: Results) -> list[Row]:
     """Every run of a cell of the catalogue, once, though several studies may share it."""
     from reproduction.catalogue import CELLS  # whose figures are derived from this
 
-    return list({id(row): row for cell in CELLS for row in results.runs(cell)}.values())
+    return list({id(row): row for cell in CELLS for row in results.shown(cell)}.values())
 
 
 def sufficient(rows: Iterable[Row]) -> Count:

@@ -50,7 +50,7 @@ def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     """One line a recorded cell: plain runs beside those of the same seeds that have forgotten."""
     lines = []
     for cell in (cell for cell in cells if cell.learner == FORGETTING):
-        sides = [results.runs(replace(cell, learner="plain")), results.runs(cell)]
+        sides = [results.shown(replace(cell, learner="plain")), results.shown(cell)]
         told = [[counted(rows) if rows else "not run" for rows in sides]]
         told.append([_worst(rows) for rows in sides])
         told.append([f"{mean(row['success'] for row in rows):.2f}" if rows else "—" for rows in sides])

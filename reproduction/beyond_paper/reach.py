@@ -53,7 +53,7 @@ def first_rows(results: Results, cells: Sequence[Cell] = CELLS) -> list[Row]:
     followed = results.files.get("past-barrier-first-sufficient", ())
     for cell in cells:
         name = {"cell": cell.name, "preset": f"{cell.learner}, {cell.preset}"}
-        for row in results.runs(cell):
+        for row in results.shown(cell):
             if "first_sufficient_step" in row:
                 told = {"first_sufficient": row["first_sufficient_step"], "updates": cell.steps}
                 found.append({**name, **told, "seconds": row["seconds"], "device": row["device"]})
@@ -73,7 +73,7 @@ def reach(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     shared = _shared(results)
     lines = []
     for cell in cells:
-        learner, rows = f"{cell.learner}, {cell.preset}", results.runs(cell)
+        learner, rows = f"{cell.learner}, {cell.preset}", results.shown(cell)
         updates, paper = first.get((cell.name, learner)), _papers().get(cell.digest)
         told = [cell.name, kind(cell.task), learner, _count(cell, rows), "{}/{}".format(*paper) if paper else "—"]
         told += [_surplus(rows), _success(rows), f"{median(updates):.0f}" if updates else "—", _seconds(rows, shared)]

@@ -120,7 +120,7 @@ def fewest_codes(cell: "Cell", demos: Path) -> int:
 
 def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
     """Parameters of a simulated task as its own types, and those of its recording."""
-    from diacritic.studies.recordings import HOW
+    from diacritic.studies.tasks import HOW
 
     how = {key: value for key, value in pairs(texts).items() if key in HOW}
     own = [text for text in texts if text.partition("=")[0] not in HOW]

@@ -78,13 +78,17 @@ def problem_of(row: Any) -> str | None:
     return f"has a {wrong[0]} of another type: {str(row[wrong[0]])[:60]!r}" if wrong else None
 
 
-Name = tuple[str, str, str, int, int, str]
+Name = tuple[str, str, str, int, int, str, int]
 Key = tuple[Name, str | None]
 
 
 def name_of(row: Row) -> Name:
-    """The fields that name a run within its study: a row replaces an older one of the same name."""
-    return row["cell"], row["learner"], row["preset"], row["seed"], row["steps"], str(row["gate"])
+    """The fields that name a run within its study: a row replaces an older one of the same name.
+
+    A row without `task_version` was made with version 1 of its task.
+    """
+    version = row.get("task_version", 1)
+    return row["cell"], row["learner"], row["preset"], row["seed"], row["steps"], str(row["gate"]), version
 
 
 def key_of(row: Row) -> Key:
@@ -105,7 +109,7 @@ def write_ledger(path: Path, rows: Iterable[Row]) -> None:
 
 
 def merge_ledger(path: Path, rows: Iterable[Row]) -> None:
-    """Put rows in place of those of the same cell, learner, preset, seed, steps and gate; the others stay."""
+    """Put rows in place of those of the same name; the others stay."""
     before = read_ledger(path) if path.exists() else []
     write_ledger(path, {name_of(row): row for row in (*before, *rows)}.values())
 

@@ -62,10 +62,15 @@ class Cell:
     @property
     def digest(self) -> str:
         """Hash of all that decides the outcome of a run but its seed; studies that share a cell share its runs."""
+        return self.digest_of(self.task.version)
+
+    def digest_of(self, version: int) -> str:
+        """The same with that version of its task."""
         beside = ("study", "reference", "task", "seeds", "first_seed", "after")
         decides = {key: value for key, value in vars(self).items() if key not in beside}
         decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": preset(self.preset).decides()}
-        decides |= {} if self.after is None else {"after": self.after.digest}  # unused, it leaves hashes as they were
+        decides |= {} if version == 1 else {"task_version": version}
+        decides |= {} if self.after is None else {"after": self.after.digest_of(version)}  # hashes without it stay
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

@@ -46,4 +46,5 @@ def named(cell: Cell, seed: int) -> Row:
         "N": cell.demonstrations,
         "gate": cell.gate,
         "configuration": cell.digest,
+        **({} if cell.task.version == 1 else {"task_version": cell.task.version}),
     }

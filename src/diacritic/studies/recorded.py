@@ -1,4 +1,4 @@
-"""Trained policies of recorded tasks: measured on held-out and on fresh episodes while the expert acts, and played."""
+"""Trained policies of recorded tasks: measured while the expert acts, on held-out, all and fresh episodes; played."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +67,8 @@ class Measured:
     task: Task
     result: Result
     held_out: ExpertTrace
+    recorded: ExpertTrace
+    """All episodes of the recording, those that were learned from among them."""
     fresh: ExpertTrace
     on_the_way: Mapping[int, CohortScores]
     """Scores on the held-out episodes by step of training."""
@@ -87,11 +89,15 @@ class Measured:
         played = {} if self.loop is None else self.loop.summary(k)
         first = (step for step, found in self.on_the_way.items() if gate.passes(*_gated(found))[k])
         return evaluation_of(scores, k, gate, windows, errors if by_behaviour else None).row() | {
+            "recorded_sufficient": bool(self.recorded.passes(gate, by_behaviour)[k]),
             "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
             "own_sufficient": bool(gate.passes(*_gated(self.own[k]))[0]) if self.own and not by_behaviour else None,
             "first_sufficient_step": None if by_behaviour else next(first, None),
             "resolution": self._resolution(k),
-            "fresh_rate": {key: mean_over(self.fresh.scores.rate[k], steps) for key, steps in windows.items()},
+            **{
+                key: {window: mean_over(trace.scores.rate[k], steps) for window, steps in windows.items()}
+                for key, trace in (("recorded_rate", self.recorded), ("fresh_rate", self.fresh))
+            },
             "information": {
                 key: {title: mean_over(bits[k], steps) for title, bits in self.content.items()}
                 for key, steps in windows.items()
@@ -133,8 +139,10 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     held = demos.take(slice(result.train_job.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
     classes = whole.take(slice(result.train_job.demonstrations, None))
-    trace = teacher_forced(player, held, task, demos.symbol_names)
-    codes, actions = trace.codes, trace.actions
+    trace = teacher_forced(player, demos, task, demos.symbol_names)
+    recorded = _trace(demos, trace.codes, score_cohort(trace.codes, whole), trace.actions, player, task)
+    later = np.s_[:, :, result.train_job.demonstrations :]
+    codes, actions = trace.codes[later], trace.actions[later]
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     scores = score_cohort(last, classes)
     own = _trace(held, last, scores, actions, player, task)
@@ -149,7 +157,7 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
     same = (codes == last).mean((1, 2))
     played = () if loop is None else own_scores(loop, demos, whole)
-    return Measured(task, result, own, other, on_the_way, own.content(), same, loop, played, led)
+    return Measured(task, result, own, recorded, other, on_the_way, own.content(), same, loop, played, led)
 
 
 def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScores]:

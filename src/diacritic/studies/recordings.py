@@ -7,12 +7,11 @@ from certify.errors import UserError
 from certify.progress import working
 from diacritic.files.demos import Demos, load, save
 from diacritic.studies.cell import Cell
-from diacritic.studies.tasks import Task
+from diacritic.studies.tasks import HOW, Task
 from diacritic.tasks import protocol, registry
 
 EPISODES, DEMONSTRATIONS = 1024, 448
 DEMOS = Path("out") / "demos"
-HOW = ("episodes", "pixels", "recording")  # parameters of the recording, not of the task
 
 
 def recorded_task(task: Task) -> protocol.Task:

@@ -34,15 +34,23 @@ class Results:
                     found.setdefault(key, {})[row["seed"]] = row
         return found
 
-    def runs(self, cell: Cell) -> list[Row]:
+    def runs(self, cell: Cell, version: int | None = None) -> list[Row]:
         """The rows of a cell's seeds, as many as there are; a run that another study made counts as well.
 
-        Rows that were made with other frozen settings, an older preset say, do not answer.
+        Rows that were made with other frozen settings, an older preset say, or with another version of the task do not
+        answer.
         """
-        mine = self._by_cell.get((cell.name, cell.learner, cell.preset, cell.steps, cell.gate, cell.digest), {})
+        digest = cell.digest if version is None else cell.digest_of(version)
+        mine = self._by_cell.get((cell.name, cell.learner, cell.preset, cell.steps, cell.gate, digest), {})
         return [mine[seed] for seed in cell.run_seeds if seed in mine]
 
+    def shown(self, cell: Cell) -> list[Row]:
+        """The rows of the latest version of the task that has any; those of an older one say which."""
+        versions = range(cell.task.version, 0, -1)
+        return next((rows for version in versions if (rows := self.runs(cell, version))), [])
+
     def complete(self, cell: Cell) -> list[Row]:
-        """The rows of all of a cell's seeds, or none."""
-        rows = self.runs(cell)
-        return rows if len(rows) == cell.seeds else []
+        """The shown rows if no seed is missing, or none; of an older version the usual number of seeds is enough."""
+        rows = self.shown(cell)
+        older = bool(rows) and rows[0].get("task_version", 1) < cell.task.version
+        return rows if len(rows) >= (min(cell.seeds, Cell.seeds) if older else cell.seeds) else []

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from certify import Model
 from certify.zoo import build
 from diacritic.measure.scores import Requirement, latent_labels
-from diacritic.tasks.registry import is_simulated
+from diacritic.tasks.registry import is_simulated, make
 
 Windows = dict[str, range]
 """Names of stretches of steps, from 1."""
+HOW = ("episodes", "pixels", "recording")  # parameters of the recording, not of the task
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,19 @@ class Task:
         """Whether it is a simulated task, learned from recordings."""
         return is_simulated(self.name)
 
+    @property
+    def version(self) -> int:
+        """The version that a simulated task declares; 1 of a model."""
+        return _version(self) if self.recorded else 1
+
 
 def task(name: str, **parameters: Any) -> Task:
     return Task(name, tuple(sorted(parameters.items())))
+
+
+@lru_cache(maxsize=1024)
+def _version(task: Task) -> int:
+    return make(task.name, **{key: value for key, value in task.parameters if key not in HOW}).version
 
 
 @lru_cache(maxsize=64)

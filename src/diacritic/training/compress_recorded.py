@@ -45,8 +45,8 @@ class Compressed:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """All but the weights, as JSON can hold it; under the keys that ledgers have."""
-        named = {"stray": self.inconsistent, "right": self.right, "same": self.same, "landed": self.reached}
+        """All but the weights, as JSON can hold it."""
+        named = {key: getattr(self, key) for key in ("inconsistent", "right", "same", "reached")}
         shares = {key: [round(share, 6) for share in values] for key, values in named.items()}
         loss = [[round(before, 6), round(after, 6)] for before, after in self.loss]
         return {"changed": self.changed, "updates": self.updates, "codes": self.codes, **shares, "loss": loss}

@@ -44,6 +44,14 @@ def test_an_incomplete_row_is_refused_and_leaves_the_file(tmp_path: Path):
     assert len(read_ledger(path)) == 1
 
 
+def test_rows_of_two_versions_of_a_task_stand_side_by_side(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    merge_ledger(path, [row("a", 0, K=1)])
+    merge_ledger(path, [row("a", 0, K=2, task_version=2)])
+    merge_ledger(path, [row("a", 0, K=3, task_version=2)])
+    assert [(r["K"], r.get("task_version")) for r in read_ledger(path)] == [(1, None), (3, 2)]
+
+
 def test_a_broken_line_is_named(tmp_path: Path):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(row()) + '\n{"cell": \n')

@@ -69,13 +69,15 @@ def test_perfect_codes_pass_and_empty_ones_fail(measured: Measured, folder: Path
     judged = replace(
         measured,
         held_out=with_codes(measured.held_out, recording(PLAIN, folder / "demos"), best(measured.held_out)),
+        recorded=with_codes(measured.recorded, measured.recorded.demos, best(measured.recorded)),
         fresh=with_codes(measured.fresh, measured.fresh.demos, best(measured.fresh)),
     )
     gates: tuple[GateName, ...] = ("task", "full", "relaxed")
     for gate in gates:
         good, bad = judged.row(0, gate), judged.row(1, gate)
-        assert (good["sufficient"], good["fresh_sufficient"]) == (True, True)
-        assert (bad["sufficient"], bad["fresh_sufficient"]) == (False, False)
+        for row, passed in ((good, True), (bad, False)):
+            assert [row[f"{where}sufficient"] for where in ("", "recorded_", "fresh_")] == [passed] * 3
+            assert row["recorded_rate"].keys() == row["fresh_rate"].keys() == row["rate"].keys()
     row = judged.row(0, "task")
     assert row["scores"]["gap2"] == {"S_Gamma": 1.0, "S_G": 1.0}
     assert row["rate"]["gap2"] > row["requirement"]["gap2"]

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from study_rows import run_of
 
 from diacritic.studies.cell import Cell
@@ -26,6 +27,20 @@ def test_rows_answer_the_cell_they_were_made_for_wherever_they_lie():
     assert results.complete(other) == []
     assert results.runs(replace(CELL, preset="textbook")) == []
     assert results.runs(replace(CELL, first_seed=1, seeds=1)) == [row(CELL, 1)]
+
+
+def test_rows_of_an_older_version_of_the_task_are_shown_until_newer_ones_come(monkeypatch: pytest.MonkeyPatch):
+    arm = Cell("s", task("two-cues", gap=6), "plain", "carousel", "task", 1e-3, 10, seeds=16)
+    old = [row(arm, seed) | {"configuration": arm.digest_of(1)} for seed in range(8)]
+    monkeypatch.setattr(type(arm.task), "version", 7)
+    new = [row(arm, seed, task_version=7) for seed in range(16)]
+    assert arm.digest not in {found["configuration"] for found in old}
+    before = Results({"s": old})
+    assert before.runs(arm) == []
+    assert before.complete(arm) == before.shown(arm) == old
+    assert Results({"s": old[:7]}).complete(arm) == []
+    assert Results({"s": [*old, *new]}).complete(arm) == new
+    assert Results({"s": [*old, *new[:9]]}).complete(arm) == []
 
 
 def test_a_folder_is_read_with_its_figures(tmp_path: Path):

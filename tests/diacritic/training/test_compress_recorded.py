@@ -80,7 +80,7 @@ def test_a_run_keeps_what_its_later_decisions_need_and_no_more() -> None:
     np.testing.assert_array_equal(before.behaviour, now.behaviour)
     notes = json.loads(json.dumps(after.notes))
     assert notes["updates"] == EFFORT.steps
-    assert min(notes["landed"]) >= REACHED
+    assert min(notes["reached"]) >= REACHED
     assert all(new <= old * (1 + WORSE) + RISE for old, new in notes["loss"])
     with torch.no_grad():
         losses = [one.plan.learner.terms[0].loss(one.trace(), one.data, one.schedule) for one in (cohort, after.cohort)]
@@ -152,7 +152,7 @@ def test_decisions_are_the_nearest_of_the_means_under_a_symbol() -> None:
             assert found[t, n] == (1 + near if len(means) > 1 else 0)
 
 
-def test_strays_and_agreement_are_those_of_the_worst_step() -> None:
+def test_inconsistency_and_agreement_are_those_of_the_worst_step() -> None:
     one = np.zeros((2, 4), np.int64)
     behaviour = np.array([[1, 1, 1, 2], [1, 1, 2, 2]])
     codes = np.array([[0, 0, 0, 0], [0, 0, 1, 1]])

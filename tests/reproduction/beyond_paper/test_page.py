@@ -131,7 +131,7 @@ def test_a_run_with_four_classes_forgets_where_it_tells_all_pairs_apart() -> Non
     told = [row["forgetting"]["codes"] for row in runs if row["K"] == 16]
     assert sorted(told) == [15] * 6 + [16] * 2
     assert all(row["forgetting"]["changed"] == (row["forgetting"]["codes"] == 16) for row in runs)
-    assert all(row["forgetting"]["stray"] == 1 / 16 for row in runs if row["forgetting"]["codes"] == 15)
+    assert all(row["forgetting"]["inconsistent"] == 1 / 16 for row in runs if row["forgetting"]["codes"] == 15)
     assert all(max(row["conditional_surplus"].values()) == 0 for row in runs if row["forgetting"]["changed"])
 
 
@@ -139,8 +139,8 @@ def test_runs_of_weighing_would_imitate_worse() -> None:
     notes = [row["forgetting"] for row in forgetful("weighing")]
     assert len(notes) == 16
     assert not any(note["changed"] for note in notes)
-    assert all(note["stray"] < 0.01 for note in notes)
-    assert sum(note["landed"] > REACHED for note in notes) == 15
+    assert all(note["inconsistent"] < 0.01 for note in notes)
+    assert sum(note["reached"] > REACHED for note in notes) == 15
     assert all(after - before > 0.006 for before, after in (note["loss"] for note in notes))
     usual = [note["loss"] for note in notes if note["loss"][0] < 0.0002]
     assert len(usual) == 14
