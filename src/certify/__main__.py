@@ -1,19 +1,25 @@
-"""``python -m certify``: from a model file or a zoo name to the exact memory it needs."""
+"""``python -m certify``: from a model file or a zoo name to the exact memory it needs, also at every horizon."""
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from certify.errors import UserError, inert
 
 if TYPE_CHECKING:
-    from certify.answer import Answer
     from certify.core.model import Model
+    from certify.stationary.answer import Effort
+    from certify.stationary.process import Process
 
-_EPILOG = "examples: certify MODEL.json --json -   certify gap --gap2 6 --plot gap.svg"
+_EPILOG = """examples: certify MODEL.json --json -   certify gap --gap2 6 --plot gap.svg
+          certify counter --modulus 5 --forever   certify world.pomdp --controller fsc.json --forever"""
 _MACHINES = (".dot", ".svg", ".json", ".kiss2")
+_FOREVER_MACHINES = (*_MACHINES, ".fsc.json", ".drn")
+_WORLDS = (".pomdp",)
 _PLOTS = (".png", ".svg", ".pdf")
 
 
@@ -23,18 +29,37 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m certify", description=__doc__, epilog=_EPILOG, allow_abbrev=False)
+    parser = _Parser(
+        prog="python -m certify",
+        description=__doc__,
+        epilog=_EPILOG,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("model", nargs="?", help="a model (.json, .npz, .kiss2) or the name of a zoo instance")
     parser.add_argument("--list", action="store_true", help="list the zoo's instances and their parameters")
     parser.add_argument("--json", metavar="OUT", help="write the answer as JSON; - is standard output")
     parser.add_argument("--plot", metavar="OUT", help="write the staircase as a picture (.png, .svg, .pdf)")
     parser.add_argument("--machine", metavar="OUT", help="write the best machine (.dot, .svg, .json, .kiss2)")
-    parser.add_argument("--certificate", metavar="OUT", help="write a certificate for python -m certify.check")
-    parser.add_argument("--model-json", metavar="OUT", help="write the model itself, as the checker reads it")
+    parser.add_argument(
+        "--certificate", metavar="OUT", help="write a certificate for python -m certify.check (or .check_stationary)"
+    )
+    parser.add_argument(
+        "--model-json", "--process-json", metavar="OUT", help="write the model itself, as the checker reads it"
+    )
     parser.add_argument(
         "--objective", choices=("sum", "peak", "lexicographic"), default="sum", help="what the best machine minimises"
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="limit of each search (default 60)")
+    parser.add_argument("--seconds", type=float, help="limit of each search (default 60; with --forever 10)")
+    ever = parser.add_argument_group("every horizon", "questions about models without a last step")
+    ever.add_argument(
+        "--forever", action="store_true", help="take a process (.json), a world (.pomdp), or a task without an end"
+    )
+    ever.add_argument("--controller", metavar="FILE", help="the expert that acts in the world (certify-controller/1)")
+    ever.add_argument("--check", metavar="FILE", help="prove that a machine (certify-machine/2) is right for ever")
+    ever.add_argument("--discount", metavar="G", help="report discounted bits as well, for example 0.95")
+    ever.add_argument("--window", type=int, default=3, help="labels to look back at in regime 3 (default 3)")
+    ever.add_argument("--steps", type=int, default=12, help="steps of the profile (default 12)")
     return parser
 
 
@@ -58,18 +83,127 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace, rest: list[str]) -> int:
     if options.list:
-        return _list()
+        return _list(options.forever)
     if options.model is None:
         parser.error("give a model or a zoo name")
+    if not options.forever:
+        _refuse_stationary_options(parser, options)
     outputs = _outputs(options)
     from certify.progress import working
 
     with working(f"certifying {options.model}"):
-        model = _load(options.model, rest)
-        from certify.answer import certify
+        if options.check:
+            return _check(options.check, _process(options, rest))
+        result = _forever(options, rest) if options.forever else _finite(options, rest)
+    return _write(result, outputs)
 
-        answer = certify(model, options.objective, seconds=options.seconds)
-    return _write(answer, outputs)
+
+@dataclass(frozen=True)
+class _Result:
+    """An answer as the outputs need it."""
+
+    show: Callable[[], None]
+    texts: dict[str, Callable[[str], str]]  # by output; each takes the name of the file
+    plot: Callable[[Path], None] | None = None
+
+
+def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
+    from certify.answer import certify
+
+    model = _load(options.model, rest)
+    answer = certify(model, options.objective, seconds=60.0 if options.seconds is None else options.seconds)
+    from certify.certificate import certificate_json
+    from certify.machines.exports import EXPORTS
+    from certify.show import show
+
+    def plot(path: Path) -> None:
+        from certify.plot import staircase
+
+        staircase(answer, path)
+
+    texts = {
+        "json": lambda name: answer.to_json(),
+        "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine),
+        "certificate": lambda name: certificate_json(answer),
+        "model_json": lambda name: model.to_json(),
+    }
+    return _Result(lambda: show(answer), texts, plot)
+
+
+def _forever(options: argparse.Namespace, rest: list[str]) -> _Result:
+    from certify.stationary.answer import certify_forever
+    from certify.stationary.certificate import certificate_json
+    from certify.stationary.exports import export
+    from certify.stationary.show import show
+
+    process = _process(options, rest)
+    answer = certify_forever(process, _effort(options))
+    texts = {
+        "json": lambda name: answer.to_json(),
+        "machine": lambda name: export(answer.machine, process, name),
+        "certificate": lambda name: certificate_json(answer),
+        "model_json": lambda name: process.to_json(),
+    }
+    return _Result(lambda: show(answer), texts)
+
+
+def _refuse_stationary_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    for name in ("controller", "check", "discount", "window", "steps"):
+        if getattr(options, name) != parser.get_default(name):
+            raise UserError(f"--{name}", "answers a question about every horizon; add --forever")
+    if Path(options.model).suffix in _WORLDS:
+        raise UserError("", "a world has no last step; add --forever and --controller FILE")
+
+
+def _process(options: argparse.Namespace, rest: list[str]) -> "Process":
+    """The expert in its world: two files, one file of both, or a named task."""
+    if Path(options.model).suffix not in (*_WORLDS, ".json"):
+        from certify.stationary.zoo import build
+
+        if options.controller:
+            raise UserError("--controller", f"{options.model} has its own expert; give a world ({', '.join(_WORLDS)})")
+        return build(options.model, **_parameters(rest))
+    _no_parameters(rest)
+    if options.controller:
+        from certify.sources.process import load_process
+
+        return load_process(options.model, options.controller)
+    if Path(options.model).suffix in _WORLDS:
+        raise UserError("--controller", "is missing: who acts in this world?")
+    from certify.stationary.process import Process
+
+    return Process.from_json(_read(options.model))
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UserError("", f"cannot be read: {error.strerror}") from None
+
+
+def _check(path: str, process: "Process") -> int:
+    """Whether a machine is right for ever; 0 if it is, 1 with a shortest history where it errs."""
+    from certify.stationary.machine import StationaryMachine, right_for_ever
+
+    try:
+        machine = StationaryMachine.from_json(_read(path))
+    except UserError as error:
+        raise UserError(f"--check {path}", str(error)) from None
+    verdict = right_for_ever(machine, process)
+    print(inert(f"{path}: {verdict.text}"))
+    return 0 if verdict.right else 1
+
+
+def _effort(options: argparse.Namespace) -> "Effort":
+    from certify.core.reading import rational
+    from certify.stationary.answer import Effort
+
+    gamma = None if options.discount is None else rational(options.discount, "--discount")
+    if gamma is not None and not 0 < gamma < 1:
+        raise UserError("--discount", f"expected a number between 0 and 1, not {options.discount}")
+    seconds = 10.0 if options.seconds is None else options.seconds
+    return Effort(window=options.window, steps=options.steps, seconds=seconds, gamma=gamma)
 
 
 def _refuse(reason: str) -> int:
@@ -82,8 +216,7 @@ def _load(name: str, rest: list[str]) -> "Model":
     from certify.core.model import Model
 
     if Path(name).suffix in (".json", ".npz", ".kiss2") or Path(name).exists():
-        if rest:
-            raise UserError("", f"unknown option {rest[0]!r}; a model file takes no parameters")
+        _no_parameters(rest)
         if Path(name).suffix == ".kiss2":
             from certify.machines.kiss import load_kiss2
 
@@ -91,6 +224,16 @@ def _load(name: str, rest: list[str]) -> "Model":
         return Model.load(name)
     from certify.zoo import build
 
+    return build(name, **_parameters(rest))
+
+
+def _no_parameters(rest: list[str]) -> None:
+    if rest:
+        raise UserError("", f"unknown option {rest[0]!r}; a model file takes no parameters")
+
+
+def _parameters(rest: list[str]) -> dict[str, str | int]:
+    """--key value and --key=value, of a named task."""
     parameters: dict[str, str | int] = {}
     words = iter(rest)
     for word in words:
@@ -99,13 +242,19 @@ def _load(name: str, rest: list[str]) -> "Model":
         if not word.startswith("--") or value is None:
             raise UserError("", f"expected --parameter value, not {word!r}")
         parameters[key.replace("-", "_")] = value
-    return build(name, **parameters)
+    return parameters
 
 
-def _list() -> int:
-    from certify.zoo import instances
+def _list(forever: bool) -> int:
+    if forever:
+        from certify.stationary.zoo import TASKS
 
-    for item in instances():
+        items = list(TASKS.values())
+    else:
+        from certify.zoo import instances
+
+        items = instances()
+    for item in items:
         parameters = " ".join(f"--{key} {value}" for key, value in item.defaults.items())
         print(f"{item.name:20}{item.summary}\n{'':20}{parameters}".rstrip())
     return 0
@@ -115,8 +264,10 @@ def _outputs(options: argparse.Namespace) -> dict[str, str]:
     """What to write where; refused before any work is done."""
     outputs = {key: getattr(options, key) for key in ("json", "plot", "machine", "certificate", "model_json")}
     wanted = {key: path for key, path in outputs.items() if path}
-    for key, endings in (("plot", _PLOTS), ("machine", _MACHINES)):
-        if key in wanted and Path(wanted[key]).suffix not in endings:
+    if options.forever and "plot" in wanted:
+        raise UserError("--plot", "draws the steps of a finite model; --machine draws a machine for ever")
+    for key, endings in (("plot", _PLOTS), ("machine", _FOREVER_MACHINES if options.forever else _MACHINES)):
+        if key in wanted and not wanted[key].endswith(endings):
             raise UserError(f"--{key}", f"expected a name that ends in {', '.join(endings)}, not {wanted[key]!r}")
     for key, path in wanted.items():
         if path != "-" and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
@@ -126,52 +277,36 @@ def _outputs(options: argparse.Namespace) -> dict[str, str]:
     return wanted
 
 
-def _write(answer: "Answer", outputs: dict[str, str]) -> int:
+def _write(result: _Result, outputs: dict[str, str]) -> int:
     """Write every output that can be written; what is refused is named last."""
-    from certify.show import show
-
     written: list[str] = []
     refused: list[str] = []
     for key, path in sorted(outputs.items(), key=lambda output: output[1] == "-"):  # standard output last
         try:
             if path == "-":
-                print(_text(answer, key), end="")
+                print(result.texts[key](path), end="")
             else:
-                _save(answer, key, Path(path))
+                _save(result, key, Path(path))
                 written.append(path)
         except UserError as error:
             option = f"--{key.replace('_', '-')}"
             refused.append(str(error) if error.place == option else f"{option}: {error}")
     if "-" not in outputs.values():
-        show(answer)
+        result.show()
         for path in written:
             print(f"wrote {inert(path)}")
         print(end="", flush=True)
     return _refuse("; ".join(refused)) if refused else 0
 
 
-def _save(answer: "Answer", key: str, path: Path) -> None:
+def _save(result: _Result, key: str, path: Path) -> None:
     from certify.atomic import path_atomic, write_text
 
-    if key == "plot":
-        from certify.plot import staircase
-
+    if key == "plot" and result.plot is not None:
         with path_atomic(path) as partial:
-            staircase(answer, partial)
-    elif key == "machine":
-        from certify.machines.exports import EXPORTS
-
-        write_text(path, EXPORTS[path.suffix](answer.machine))
+            result.plot(partial)
     else:
-        write_text(path, _text(answer, key))
-
-
-def _text(answer: "Answer", key: str) -> str:
-    if key == "certificate":
-        from certify.certificate import certificate_json
-
-        return certificate_json(answer)
-    return answer.model.to_json() if key == "model_json" else answer.to_json()
+        write_text(path, result.texts[key](path.name))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A machine as DOT, SVG, JSON or KISS2 text."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from html import escape
 
@@ -98,25 +98,25 @@ def _xml(text: str) -> str:
 
 def to_kiss2(machine: Machine) -> str:
     """KISS2: an input is the code of (observation, previous action), an output the code of the law that is followed."""
-    inputs = {("", observation): None for observation in machine.start}
-    inputs |= {(action, observation): None for moves in machine.moves for _, action, observation in moves}
-    laws = list({law_text(state.law): None for level in machine.states for state in level})
+    laws = [[law_text(state.law) for state in level] for level in machine.states]
+    moves = [("start", "", observation, f"t1_{k}", laws[0][k]) for observation, k in machine.start.items()]
+    for t, step in enumerate(machine.moves, 1):
+        moves += [(f"t{t}_{k}", did, seen, f"t{t + 1}_{j}", laws[t][j]) for (k, did, seen), j in step.items()]
+    return kiss2(moves)
+
+
+def kiss2(moves: Sequence[tuple[str, str, str, str, str]]) -> str:
+    """KISS2 text of moves (state, action, observation, next state, its law), with a legend; states have no spaces."""
+    inputs = dict.fromkeys((action, observation) for _, action, observation, *_ in moves)
+    laws = dict.fromkeys(law for *_, law in moves)
     bits_in, bits_out = max(1, (len(inputs) - 1).bit_length()), max(1, (len(laws) - 1).bit_length())
     code = {key: f"{k:0{bits_in}b}" for k, key in enumerate(inputs)}
     output = {law: f"{k:0{bits_out}b}" for k, law in enumerate(laws)}
-    names = [[f"t{t + 1}_{k}" for k in range(len(level))] for t, level in enumerate(machine.states)]
-    lines = [
-        f"{code['', observation]} start {names[0][k]} {output[law_text(machine.states[0][k].law)]}"
-        for observation, k in machine.start.items()
-    ]
-    for t, moves in enumerate(machine.moves):
-        for (k, action, observation), j in moves.items():
-            law = output[law_text(machine.states[t + 1][j].law)]
-            lines.append(f"{code[action, observation]} {names[t][k]} {names[t + 1][j]} {law}")
+    lines = [f"{code[did, seen]} {state} {after} {output[law]}" for state, did, seen, after, law in moves]
     legend = [f"# input {code[a, o]}: {json.dumps(o)} after {json.dumps(a) if a else 'nothing'}" for a, o in inputs]
     legend += [f"# output {output[law]}: {json.dumps(law)}" for law in laws]
-    states = 1 + sum(len(level) for level in machine.states)
-    header = [f".i {bits_in}", f".o {bits_out}", f".p {len(lines)}", f".s {states}", ".r start"]
+    states = {state for move in moves for state in (move[0], move[3])}
+    header = [f".i {bits_in}", f".o {bits_out}", f".p {len(lines)}", f".s {len(states)}", f".r {moves[0][0]}"]
     return "\n".join([*legend, *header, *lines, ".e", ""])
 
 

@@ -20,10 +20,9 @@ from certify.stationary.answer import StationaryAnswer
 from certify.stationary.chain import TooMuchWork, pairs_chain
 from certify.stationary.frames import Frames
 from certify.stationary.longrun import conditional_bits, long_run, masses, proves_mean
-from certify.stationary.machine import StationaryMachine
+from certify.stationary.machine import StationaryMachine, numbered
 from certify.stationary.observer import Observer, Search, TooMany
 from certify.stationary.posteriors import Steps, mixture
-from certify.stationary.process import Process
 from certify.stationary.relation import Matrix, separating_word
 
 FORMAT = "certify-certificate/2"
@@ -92,7 +91,7 @@ def _bits(answer: StationaryAnswer) -> dict[str, Any]:
     if answer.rates is None:
         return claim
     process = answer.process
-    pairs = pairs_chain(process, *_numbered(process, machine))
+    pairs = pairs_chain(process, *numbered(process, machine))
     try:
         run = long_run(pairs.chain)
     except TooMuchWork:
@@ -126,14 +125,6 @@ def _floor(answer: StationaryAnswer, mass: dict[int, Fraction]) -> LogSum:
                 weights, _ = common_denominator([mass[members[k]] for k in own])
                 total += minimum_entropy(weights, masks).lower * whole
     return total
-
-
-def _numbered(process: Process, machine: StationaryMachine) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-    """First codes and moves by the process's numbers."""
-    seen = {name: k for k, name in enumerate(process.observations)}
-    acts = {name: k for k, name in enumerate(process.actions)}
-    moves = {(c, process.label(acts[a], seen[o])): d for (c, a, o), d in machine.moves.items()}
-    return {seen[o]: code for o, code in machine.first.items()}, moves
 
 
 def _same_observation(answer: StationaryAnswer) -> Matrix:

@@ -1,36 +1,30 @@
-"""A machine without a clock as DOT, SVG or JSON: its cells on a circle, loops and all."""
+"""A machine without a clock as DOT or SVG: its cells on a circle, loops and all."""
 
 import math
-from collections.abc import Callable
 from html import escape
 
 from certify.machines.exports import law_text
 from certify.stationary.machine import StationaryMachine
+from certify.stationary.naming import Cell, cell_moves, cell_names
 
-_BOX = (150, 44)
-Cell = tuple[str, int]  # observation, code
+_BOX = (168, 44)
 
 
 def arrows(machine: StationaryMachine) -> dict[tuple[Cell, Cell], list[str]]:
-    """(cell, next cell) → what is done and seen on the way, for the moves that can be taken."""
+    """(cell, next cell) → what is done on the way, for the moves that can be taken."""
     result: dict[tuple[Cell, Cell], list[str]] = {}
-    codes: dict[int, list[str]] = {}
-    for observation, code in machine.laws:
-        codes.setdefault(code, []).append(observation)
-    for (code, action, seen), target in sorted(machine.moves.items()):
-        for observation in codes.get(code, ()):
-            if action in machine.laws[observation, code] and (seen, target) in machine.laws:
-                result.setdefault(((observation, code), (seen, target)), []).append(action)
+    for cell, moves in cell_moves(machine).items():
+        for (action, _), target in moves.items():
+            result.setdefault((cell, target), []).append(action)
     return result
 
 
 def to_dot(machine: StationaryMachine) -> str:
     """Graphviz."""
-    names = {cell: f"n{k}" for k, cell in enumerate(sorted(machine.laws))}
+    names, texts = {cell: f"n{k}" for k, cell in enumerate(sorted(machine.laws))}, cell_names(machine)
     lines = ["digraph machine {", "  node [shape=box, style=rounded, fontname=sans]; edge [fontname=sans];"]
-    for (observation, code), law in sorted(machine.laws.items()):
-        label = _quoted(f"{observation} [{code}]", law_text(law))
-        lines.append(f"  {names[observation, code]} [label={label}];")
+    for cell, law in sorted(machine.laws.items()):
+        lines.append(f"  {names[cell]} [label={_quoted(texts[cell], law_text(law))}];")
     for observation, code in sorted(machine.first.items()):
         lines.append(f"  start{names[observation, code]} [shape=point];")
         lines.append(f"  start{names[observation, code]} -> {names[observation, code]};")
@@ -65,13 +59,13 @@ def to_svg(machine: StationaryMachine) -> str:
             f'<path d="{curve}" fill="none" stroke="#7a8899" marker-end="url(#tip)"><title>{title}</title></path>'
         )
     first = set(machine.first.items())
-    parts += [_box(cell, law_text(machine.laws[cell]), centre[cell], cell in first) for cell in cells]
+    names = cell_names(machine)
+    parts += [_box(names[cell], law_text(machine.laws[cell]), centre[cell], cell in first) for cell in cells]
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _box(cell: Cell, law: str, centre: tuple[float, float], first: bool) -> str:
+def _box(name: str, law: str, centre: tuple[float, float], first: bool) -> str:
     x, y = centre[0] - _BOX[0] / 2, centre[1] - _BOX[1] / 2
-    name = f"{cell[0]} [{cell[1]}]"
     return (
         f"<g><title>{_xml(f'{name}: {law}')}</title>"
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{_BOX[0]}" height="{_BOX[1]}" rx="7" fill="#eaf2fb" stroke="#0072b2" '
@@ -104,7 +98,7 @@ def _rim(centre: tuple[float, float], towards: tuple[float, float]) -> tuple[flo
 
 
 def _short(text: str) -> str:
-    return _xml(text if len(text) <= 22 else text[:21] + "…")
+    return _xml(text if len(text) <= 26 else text[:25] + "…")
 
 
 def _xml(text: str) -> str:
@@ -113,10 +107,3 @@ def _xml(text: str) -> str:
 
 def _quoted(*lines: str) -> str:
     return '"' + "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'
-
-
-EXPORTS: dict[str, Callable[[StationaryMachine], str]] = {
-    ".dot": to_dot,
-    ".svg": to_svg,
-    ".json": StationaryMachine.to_json,
-}

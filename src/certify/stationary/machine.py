@@ -241,6 +241,16 @@ class _Span:
         return False
 
 
+def numbered(process: Process, machine: StationaryMachine) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+    """First codes and moves by the process's numbers; symbols that it does not have are left out."""
+    seen = {name: k for k, name in enumerate(process.observations)}
+    acts = {name: k for k, name in enumerate(process.actions)}
+    moves = {
+        (c, process.label(acts[a], seen[o])): d for (c, a, o), d in machine.moves.items() if a in acts and o in seen
+    }
+    return {seen[o]: code for o, code in machine.first.items() if o in seen}, moves
+
+
 def _named(process: Process, law: tuple[tuple[int, Fraction], ...]) -> Law:
     return {process.actions[a]: p for a, p in law}
 

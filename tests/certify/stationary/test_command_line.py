@@ -1,19 +1,22 @@
 """The command line for every horizon: what it prints and writes, and how it refuses."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from certify.__main__ import main as certify
 from certify.check_stationary import main as check
-from certify.stationary.__main__ import main
+from certify.sources import pomdp
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.drawing import arrows, to_dot, to_svg
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.zoo import TASKS, build
+
+
+def main(arguments: list[str]) -> int:
+    return certify([*arguments, "--forever"])
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -51,10 +54,13 @@ def test_everything_can_be_written_and_checked(tmp_path: Path, capsys: pytest.Ca
         (["counter", "--discount", "2"], "--discount: expected a number between 0 and 1"),
         (["counter", "--discount", "x"], "--discount: expected a rational"),
         (["counter", "--machine", "m.png"], "--machine: expected a name that ends in"),
-        (["missing.json", "--wings", "2"], "a file takes no parameters"),
+        (["missing.json", "--wings", "2"], "a model file takes no parameters"),
         (["missing.json"], "missing.json: cannot be read"),
         (["counter", "--check", "missing.json"], "missing.json: cannot be read"),
-        (["counter", "--json", "no/such/folder.json"], "cannot be written"),
+        (["counter", "--json", "no/such/folder.json"], "cannot write to 'no/such/folder.json'"),
+        (["counter", "--plot", "p.svg"], "--machine draws a machine for ever"),
+        (["counter", "--controller", "c.json"], "--controller: counter has its own expert"),
+        (["world.pomdp"], "--controller: is missing"),
         (["noisy-cue", "--window", "0", "--certificate", "c.json"], "there is nothing to certify"),
     ],
 )
@@ -81,10 +87,27 @@ def test_the_list_and_no_task(capsys: pytest.CaptureFixture[str]):
     assert stopped.value.code == 2
 
 
-def test_it_starts_as_a_module():
-    done = subprocess.run([sys.executable, "-m", "certify.stationary", "--help"], capture_output=True, text=True)
-    assert done.returncode == 0
-    assert "every horizon" in done.stdout
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["gap", "--check", "m.json"], "--check: answers a question about every horizon; add --forever"),
+        (["world.pomdp"], "a world has no last step; add --forever"),
+    ],
+)
+def test_questions_of_every_horizon_are_refused_for_finite_models(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+):
+    assert certify(arguments) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_world_and_a_controller_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    world, controller = Path(pomdp.__file__).parent / "data" / "tiger.pomdp", tmp_path / "listen.json"
+    moves = [["n", "hear-left", "n"], ["n", "hear-right", "n"]]
+    document = {"format": "certify-controller/1", "first": "n", "law": {"n": {"listen": "1"}}, "moves": moves}
+    controller.write_text(json.dumps(document))
+    assert main([str(world), "--controller", str(controller)]) == 0
+    assert "Fewest codes of one machine: 1." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["counter", "repeated-cues", "blinker"])
