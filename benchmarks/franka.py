@@ -19,7 +19,8 @@ import numpy as np  # noqa: E402
 from mujoco import rollout  # noqa: E402
 
 from diacritic.memory.shape import Architecture  # noqa: E402
-from diacritic.rollout.closed_loop import closed_loop  # noqa: E402
+from diacritic.rollout.closed_loop import play  # noqa: E402
+from diacritic.rollout.policies import Policies  # noqa: E402
 from diacritic.tasks.franka.batch import FrankaBatch  # noqa: E402
 from diacritic.tasks.franka.control import Arm  # noqa: E402
 from diacritic.tasks.franka.mj import mj  # noqa: E402
@@ -63,9 +64,9 @@ def with_a_carrier() -> tuple[float, float]:
     demos = play_expert(TASK, FrankaBatch(TASK, 16, threads=THREADS), None)
     data, scale = from_recording(demos.observations, demos.actions)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 1, Architecture(codes=16))
-    parameters = start(plan, data)
+    player = Policies(start(plan, data), plan.carrier, scale)
     with stopwatch() as physics:
-        seconds = timed(lambda: closed_loop(TASK, parameters, plan.carrier, scale, 128, threads=THREADS))
+        seconds = timed(lambda: play(TASK, player, 128, threads=THREADS))
     return seconds, sum(physics) / seconds
 
 

@@ -11,11 +11,11 @@ from statistics import mean
 
 from certify.progress import track
 from diacritic.files.atomic import write_text
-from diacritic.rollout.live import live, play
 from diacritic.rollout.machine import unpacked
 from diacritic.studies.ledger import Row, merge_ledger, read_ledger
 from diacritic.studies.tasks import model_of, task
 from reproduction.beyond_paper.barrier_page import between, by, counted, table
+from reproduction.live_environments import live, play
 
 EPISODES, MARK = 256, "live"
 HEAD = ("task", "learner", "preset", "sufficient", "success, exact", "in the environment", "environment")

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from certify.answer import Answer, certify
@@ -89,7 +88,7 @@ def print_certificates(checkout: Path | None) -> int:
         else:
             if not Path(checkout, "mikasa_base").is_dir():
                 raise UserError("--mikasa", f"{checkout} has no folder mikasa_base; give a checkout of MIKASA-Base")
-            worker = script(str(files("certify.sources") / "mikasa_worker.py"), str(checkout))
+            worker = script(str(Path(__file__).with_name("mikasa_worker.py")), str(checkout))
             bridge = stack.enter_context(Bridge(worker))
 
             def chain(bits: int, delay: int) -> Model:

@@ -20,8 +20,8 @@ from certify.zoo import build
 from certify.zoo.registry import uniform
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import load
-from diacritic.measure.gates import judge_scores, score_arrays, task_gate
-from diacritic.measure.recorded import Classes, score_codes
+from diacritic.measure.gates import judge_scores, task_gate
+from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import teacher_forced
@@ -104,8 +104,8 @@ def recorded_cells(folder: Path) -> Iterator[Cell]:
         classes = Classes.of(demos.symbols, demos.choices).take(slice(DEMONSTRATIONS, None))
 
         def judge(cohort: Cohort, held: Data = prepared.held_out, task=task, classes=classes) -> list[bool]:
-            codes, gate = held_out_codes(cohort, held), task_gate(task)
-            return [bool(gate.passes(*score_arrays(score_codes(run, classes)))) for run in codes]
+            found = score_cohort(held_out_codes(cohort, held), classes)
+            return task_gate(task).passes(found.sufficiency, found.instantaneous).tolist()
 
         yield Cell(name, prepared.data, 1e-3, judge, BATCH)
 

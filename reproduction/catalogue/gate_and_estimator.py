@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from diacritic.measure.gates import SHARP
 from diacritic.measure.resolution import GRIDS
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
@@ -16,6 +15,7 @@ from reproduction.reference import block, figure, row
 from reproduction.verdicts import Count, Value, value
 
 _GATE = "gate_sensitivity"
+SHARP = 0.999  # above, a score counts as perfect
 _PASSES, _RUNS = figure(_GATE, "full_passes_stored"), figure(_GATE, "runs_with_stored_requirements")
 _CLASSES = {"beta1": "side", "beta2": "slot", "theta": "theta", "mass_bin": "mass", "distractor_z": "distractor"}
 _PHASES = {"identification": "scan", "gap1": "gap1", "grasp": "grasp", "gap2": "gap2", "place": "place"}

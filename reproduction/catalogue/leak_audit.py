@@ -1,8 +1,9 @@
 """An injected leak of six magnitudes: does the code's verdict, or a flag, give it away?"""
 
 from functools import partial
+from math import log2
 
-from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name, symmetric_error
+from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name
 from diacritic.measure.gates import THRESHOLD
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
@@ -43,7 +44,10 @@ def _raises(flag: Name, row: Row) -> bool:
 
 
 def _example() -> Value:
-    return value(symmetric_error(figure(_BLOCK, "symmetric_error_example.error")))
+    """H(G|C) and S_G of a uniform binary class that a code names with a symmetric error."""
+    error = figure(_BLOCK, "symmetric_error_example.error")
+    left = -sum(share * log2(share) for share in (error, 1 - error))
+    return value([left, 1 - left])
 
 
 def _flagged(cells: tuple[Cell, ...], flag: Name, results: Results) -> Value | None:

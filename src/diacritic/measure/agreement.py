@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,18 +49,6 @@ class Agreement:
     def interval(self) -> tuple[float, float]:
         """95 % of the share, Wilson."""
         return wilson(self.agree, self.runs)
-
-    def to_dict(self) -> dict[str, Any]:
-        low, high = self.interval
-        return {
-            "pass_pass": self.both,
-            "fail_fail": self.neither,
-            "pass_fail": list(self.first_only),
-            "fail_pass": list(self.second_only),
-            "runs": self.runs,
-            "share": self.share,
-            "interval": [low, high],
-        }
 
     def lines(self, first: str = "expert occupancy", second: str = "own occupancy") -> list[str]:
         """The table in words."""

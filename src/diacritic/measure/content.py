@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
 from diacritic.files.demos import Demos
-from diacritic.measure.corrections import correction
 from diacritic.measure.counts import Counts, Floats, Partition
 from diacritic.measure.plugin import joint
 from diacritic.tasks.protocol import SYMBOL, Question, Task
@@ -19,24 +18,9 @@ Ints = NDArray[np.integer[Any]]
 def information(codes: ArrayLike, symbols: ArrayLike, question: Question, labels: Mapping[str, Ints]) -> Floats:
     """I(C_t;X|Z) in bits, [S, T], of codes [S, T, N]; `labels` are values of each episode [N], or of each step too."""
     given, both = _conditions(np.asarray(symbols), question, labels)
-    counts = _counts(codes, given, both)
+    counts = Counts.of(codes, Partition.of(given=given, both=both))
     names = counts.partition.coarse
     return np.maximum(0, counts.code_entropy(names["given"]) - counts.code_entropy(names["both"]))
-
-
-def corrected_information(
-    codes: ArrayLike, symbols: ArrayLike, question: Question, labels: Mapping[str, Ints]
-) -> Floats:
-    """The same with both entropies corrected after Miller and Madow; it may fall below 0 where there is nothing."""
-    given, both = _conditions(np.asarray(symbols), question, labels)
-    counts = _counts(codes, given, both)
-    names, episodes = counts.partition.coarse, given.shape[1]
-    bits = []
-    for name, values in (("given", given), ("both", both)):
-        kinds = np.array([len(np.unique(row)) for row in values])
-        bias = correction(counts.occupied(names[name]), kinds, episodes)
-        bits.append(counts.code_entropy(names[name]) + bias)
-    return bits[0] - bits[1]
 
 
 def questions(task: Task, labels: Mapping[str, Ints]) -> Iterator[Question]:
@@ -50,10 +34,6 @@ def questions(task: Task, labels: Mapping[str, Ints]) -> Iterator[Question]:
 def hidden_labels(demos: Demos, task: Task) -> dict[str, Ints]:
     """Every hidden value of a recording, and those that the task reads from its observations."""
     return {**demos.latents, **task.hidden_labels(demos.observations)}
-
-
-def _counts(codes: ArrayLike, given: Ints, both: Ints) -> Counts:
-    return Counts.of(codes, Partition.of(given=given, both=both))
 
 
 def _conditions(symbols: Ints, question: Question, labels: Mapping[str, Ints]) -> tuple[Ints, Ints]:

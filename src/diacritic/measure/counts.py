@@ -5,6 +5,7 @@ cells that a bias correction asks for.
 """
 
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +104,14 @@ class Counts:
     def _whole(self, labels: Ints) -> Floats:
         """n(run, label) of each entry."""
         return _group_totals(self._place(labels), self.count)
+
+
+def correction(occupied: ArrayLike, given: ArrayLike, episodes: int) -> Floats:
+    """(m_{xy} − m_y) / (2 N ln 2) bits (Miller, Madow), by which a plug-in H(X|Y) of N episodes falls short.
+
+    m counts occupied cells.
+    """
+    return (np.asarray(occupied, np.float64) - np.asarray(given, np.float64)) / (2 * episodes * log(2))
 
 
 def checked_codes(

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.measure.crossval import explained_surplus, one_hot, standardised
-from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.plugin import conditional_entropy, joint, shuffled_within
 from diacritic.measure.policy_adapters import leaves
 from diacritic.measure.scores import POSITIVE
 
@@ -112,7 +112,7 @@ def decode(label: Label, states: Floats, shuffles: int = SHUFFLES, seed: int = 0
     if states.ndim != 2 or len(states) != len(values):
         raise UserError("states", f"shape {states.shape} beside {len(values)} labels; one row a label is needed")
     rng = np.random.default_rng(seed)
-    sets = np.stack([values, *(_shuffled(values, given, rng) for _ in range(shuffles))])
+    sets = np.stack([values, *(shuffled_within(values, given, rng) for _ in range(shuffles))])
     scores = accuracies(features(states), sets, seed)
     p = float((1 + (scores[1:] >= scores[0]).sum()) / (1 + shuffles))
     hidden = conditional_entropy(values, given)
@@ -194,12 +194,3 @@ def accuracies(inputs: Floats, sets: Ints, seed: int = 0) -> Floats:
                 guess = share + probe.fit(scaled[train], hot[train] - share).predict(scaled[test])
                 right[k] += (guess.reshape(len(test), -1, count).argmax(-1) == sets.T[test]).sum(0)
     return right.max(0) / rows
-
-
-def _shuffled(values: Ints, given: ArrayLike, rng: np.random.Generator) -> Ints:
-    """Labels permuted among the rows of each value of what is given."""
-    cells = np.asarray(given)
-    order, places = np.lexsort((rng.random(len(values)), cells)), np.argsort(cells, kind="stable")
-    found = np.empty_like(values)
-    found[places] = values[order]
-    return found

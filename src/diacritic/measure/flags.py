@@ -3,7 +3,6 @@
 Flag A was fixed before any run was audited; B and B′ were found afterwards and are exploratory.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify.errors import UserError
-from diacritic.measure.statistics import wilson
 
 CORRECT = 0.05  # class error at the first place step, below which a policy counts as correct
 LOW_RATE = 0.9  # bits in the second gap, where one bit is required
@@ -22,14 +20,6 @@ RULES: dict[Name, str] = {
     "A": "correct at the first place step with a second-gap rate below 0.9 bit (fixed in advance)",
     "B": "correct at the first place step while the full gate fails (exploratory)",
     "B′": "correct at the first place step while the second gap's memory fails (exploratory)",
-}
-_ESTABLISHES: dict[Name, str] = {
-    "A": "The code holds less than the decision needs under the symbolic observation, so something else told it: "
-    "look for a leak, a body memory or a second carrier.",
-    "B": "Decision and code disagree somewhere along the episode. A lost grasp class alone raises it, which is a real "
-    "insufficiency and no side channel.",
-    "B′": "The place decision is right though the code did not hold its class throughout the second gap. "
-    "Probe the raw observations of that gap.",
 }
 CAVEATS = (
     "A flag is an alarm, not a proof of a leak: correct allows 5 % of errors, and a uniform binary class with a "
@@ -73,54 +63,3 @@ def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> floa
     means = np.stack([shown[classes == value].mean(0) for value in known])
     nearest = np.square(done[:, None] - means).sum(-1).argmin(1)
     return float((known[nearest] != classes).mean())
-
-
-def symmetric_error(error: float, classes: int = 2) -> tuple[float, float]:
-    """H(G|C) in bits and S_G of a uniform class that a code names with a symmetric error: why flag B needs no leak."""
-    if not 0 <= error < 1 or classes < 2:
-        raise UserError("error", f"{error} among {classes} classes is not a share of errors")
-    shares = np.array([1 - error, *[error / (classes - 1)] * (classes - 1)])
-    left = float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum())
-    return left, 1 - left / float(np.log2(classes))
-
-
-@dataclass(frozen=True)
-class AlarmRate:
-    """How often a flag is raised among correct runs."""
-
-    flag: Name
-    raised: int
-    correct: int
-
-    @property
-    def share(self) -> float | None:
-        return self.raised / self.correct if self.correct else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """95 %, Wilson."""
-        return wilson(self.raised, self.correct) if self.correct else None
-
-
-def alarm_rates(runs: Iterable[Evidence]) -> tuple[AlarmRate, ...]:
-    """Of each flag; over clean recordings these are false alarms."""
-    correct = [run for run in runs if run.correct]
-    return tuple(AlarmRate(name, sum(name in run.flags for run in correct), len(correct)) for name in NAMES)
-
-
-def report(runs: Iterable[Evidence], clean: Iterable[Evidence] = ()) -> list[str]:
-    """Alarms beside the false alarms of clean runs, then what a raised flag means and what no flag can."""
-    audited, baseline = alarm_rates(runs), alarm_rates(clean)
-    lines = []
-    for found, false in zip(audited, baseline, strict=True):
-        lines.append(f"flag {found.flag}: {_told(found)}; clean runs: {_told(false)}. Rule: {RULES[found.flag]}.")
-        if found.raised:
-            lines.append(f"  {_ESTABLISHES[found.flag]}")
-    return [*lines, *CAVEATS]
-
-
-def _told(rate: AlarmRate) -> str:
-    if rate.interval is None:
-        return "no correct run"
-    low, high = rate.interval
-    return f"{rate.raised}/{rate.correct} correct runs (95 % {low:.2f}–{high:.2f})"

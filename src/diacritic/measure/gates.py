@@ -6,7 +6,7 @@ exceeds the threshold. Sensitivity to the threshold and bimodality are then prop
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 THRESHOLD = 0.9  # a score must exceed it
 THRESHOLDS = (0.8, 0.9, 0.95)
-SHARP = 0.999  # above, a score counts as perfect
 SUCCESS = 0.99  # closed-loop success of the external gate
 
 Symbolic = Literal["t-maze", "external", "full"]
@@ -157,13 +156,6 @@ def relaxed(windows: Windows) -> Gate:
     return Gate.of("relaxed", {window: windows.memory[window]}, {phase: windows.acting[phase]}, averaged=True)
 
 
-def at_use(windows: Windows, decision: str) -> Gate:
-    """S_G at the first decision of one class alone: class-specific sufficiency."""
-    if decision not in windows.decisions:
-        raise UserError("decision", f"{decision!r} is unknown; there are {', '.join(windows.decisions) or 'none'}")
-    return Gate.of(f"{decision} at use", {}, {decision: windows.decisions[decision]})
-
-
 def kept(windows: Windows, window: str) -> Gate:
     """S_Γ at every positive-requirement step of one window alone."""
     if window not in windows.memory:
@@ -204,52 +196,10 @@ def symbolic_gate(name: Symbolic, requirement: Sequence[float | None], decision:
     return {"t-maze": t_maze, "external": external, "full": full}[name](derived_windows(requirement, decision))
 
 
-class _Scored(Protocol):
-    @property
-    def sufficiency(self) -> float | None: ...
-    @property
-    def instantaneous(self) -> float | None: ...
-
-
-def score_arrays(scores: Sequence[_Scored]) -> tuple[Floats, Floats]:
+def score_arrays(scores: Sequence[StepScore]) -> tuple[Floats, Floats]:
     """S_Γ and S_G of every step, NaN where nothing is required; a requirement that is not proved scores 0."""
-    unproved = [getattr(score, "requirement", 0.0) is None for score in scores]
-    memory = [0.0 if odd else _number(score.sufficiency) for odd, score in zip(unproved, scores, strict=True)]
+    memory = [0.0 if score.requirement is None else _number(score.sufficiency) for score in scores]
     return np.array(memory, np.float64), np.array([_number(score.instantaneous) for score in scores], np.float64)
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How much the verdicts of many runs depend on the threshold."""
-
-    gate: str
-    runs: int
-    passes: dict[float, int]  # by threshold
-    perfect: int  # passing runs whose every score exceeds 0.999
-    best_failing: float | None  # largest least score of a failing run
-
-    @property
-    def perfect_share(self) -> float | None:
-        """Of the passing runs, how many are perfect."""
-        return self.perfect / self.passes[THRESHOLD] if self.passes[THRESHOLD] else None
-
-    def to_dict(self) -> dict[str, Any]:
-        passes = {f"{threshold:g}": count for threshold, count in self.passes.items()}
-        known = {"gate": self.gate, "runs": self.runs, "passes": passes, "perfect": self.perfect}
-        return known | {"perfect_share": self.perfect_share, "best_failing": self.best_failing}
-
-
-def sensitivity(gate: Gate, sufficiency: ArrayLike, instantaneous: ArrayLike) -> Sensitivity:
-    """Passes at 0.8, 0.9 and 0.95, and how far apart passing and failing runs are, from scores [S, T]."""
-    least = np.atleast_1d(gate.least(sufficiency, instantaneous))
-    failing = least[least <= THRESHOLD]
-    return Sensitivity(
-        gate.name,
-        len(least),
-        {threshold: int((least > threshold).sum()) for threshold in THRESHOLDS},
-        int((least > SHARP).sum()),
-        float(failing.max()) if len(failing) else None,
-    )
 
 
 def _number(value: float | None) -> float:

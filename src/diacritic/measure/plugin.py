@@ -50,6 +50,14 @@ def mutual_information(x: ArrayLike, y: ArrayLike, given: ArrayLike, weights: Ar
     return max(0.0, conditional_entropy(x, z, weights) - conditional_entropy(x, joint(z, y), weights))
 
 
+def shuffled_within(values: ArrayLike, given: ArrayLike, random: np.random.Generator) -> Labels:
+    """Labels exchanged among the entries of each value of what is given, uniformly at random."""
+    cells, labels = np.asarray(given), _labels(values)
+    result = np.empty_like(labels)
+    result[np.argsort(cells, kind="stable")] = labels[np.lexsort((random.random(len(labels)), cells))]
+    return result
+
+
 def _labels(values: ArrayLike) -> Labels:
     array = np.asarray(values)
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iub":

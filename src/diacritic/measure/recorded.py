@@ -13,14 +13,11 @@ from certify.core.colouring import Budget
 from certify.core.relations import Relation
 from certify.errors import UserError
 from diacritic.measure.colours import uncoloured
-from diacritic.measure.corrections import correction
-from diacritic.measure.counts import Counts, Floats, Partition
-from diacritic.measure.gates import THRESHOLD
+from diacritic.measure.counts import Counts, Floats, Partition, correction
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes
 
 Ints = NDArray[np.integer[Any]]
-SUFFICIENT = THRESHOLD
 
 
 @dataclass(frozen=True)
@@ -125,31 +122,6 @@ def score_cohort(codes: ArrayLike, classes: Classes, codebook: int | None = None
         surplus,
         required,
         decision,
-    )
-
-
-@dataclass(frozen=True)
-class CodeScore:
-    """One step: bits, and scores in [0, 1] where something is required."""
-
-    t: int
-    rate: float  # Ĥ(C_t | Ō_t)
-    required: float  # Ĥ(Γ_t | Ō_t), or R_t
-    sufficiency: float | None  # S_Γ, or S_t by colouring
-    instantaneous: float | None  # S_G
-    surplus: float | None  # Ĥ(C_t | Γ_t, Ō_t); None where ~_t is not transitive
-
-
-def score_codes(codes: ArrayLike, classes: Classes) -> tuple[CodeScore, ...]:
-    """Every step of one run's hard codes [T, N] under the occupancy of the recording."""
-    table = np.asarray(codes)
-    if table.shape != classes.symbols.shape:
-        raise UserError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
-    found = score_cohort(table[None], classes)
-    columns = (found.rate[0], found.required, found.sufficiency[0], found.instantaneous[0], found.surplus[0])
-    return tuple(
-        CodeScore(t + 1, rate, required, *(None if np.isnan(value) else value for value in scores))
-        for t, (rate, required, *scores) in enumerate(zip(*(column.tolist() for column in columns), strict=True))
     )
 
 

@@ -18,10 +18,8 @@ from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
-from diacritic.measure.own_play import OwnPlay, own_play
 from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
-from diacritic.measure.replication import replicate
 from diacritic.measure.symbolic_run import construction
 from diacritic.measure.trace import RecordedTrace, teacher_forced
 from diacritic.measure.verdict import (
@@ -35,6 +33,7 @@ from diacritic.measure.verdict import (
 )
 from diacritic.measure.windows import task_windows
 from diacritic.memory.kinds import is_sole_carrier, memory_of
+from diacritic.rollout.closed_loop import Rollouts, play
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.protocol import Task
@@ -87,7 +86,7 @@ def examine_recorded(
     again = None if fresh is None else _fresh(group, demos, fresh)
     whole = Classes.of(demos.symbols, demos.choices)
     own = (
-        own_play(group.task, group.policies(), group.binner, effort.episodes, effort.seed, effort.threads)
+        play(group.task, group.policies(), effort.episodes, effort.seed, group.binner, effort.threads)
         if effort.episodes
         else None
     )
@@ -203,7 +202,7 @@ def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
     )
 
 
-def _own(group: Group, k: int, own: OwnPlay, judged: _Judged, demos: Demos, whole: Classes) -> list[Control]:
+def _own(group: Group, k: int, own: Rollouts, judged: _Judged, demos: Demos, whole: Classes) -> list[Control]:
     """What is seen while the policy acts itself."""
     task = group.task
     success = float(own.success[k].mean())
@@ -213,9 +212,11 @@ def _own(group: Group, k: int, own: OwnPlay, judged: _Judged, demos: Demos, whol
         )
     ]
     controls.append(_own_gate(own, k, judged, task_gate(task), demos, whole))
+    positions = own.observations[k][..., list(group.binner.convention.position_columns)]
+    assert own.symbols is not None  # a stored run brings its binner
     for window, names in pending(task).items():
         for name in names:
-            found = body_memory(own.positions[k], own.choices[name], task.windows[window], name, window, own.symbols[k])
+            found = body_memory(positions, own.choices[name], task.windows[window], name, window, own.symbols[k])
             controls.append(
                 Control(
                     "attribution", f"body memory, {name} in {window}", not found.found, found.line(), found.to_dict()
@@ -232,9 +233,10 @@ def _own(group: Group, k: int, own: OwnPlay, judged: _Judged, demos: Demos, whol
     return controls
 
 
-def _own_gate(own: OwnPlay, k: int, judged: _Judged, gate: Gate, demos: Demos, whole: Classes) -> Control:
+def _own_gate(own: Rollouts, k: int, judged: _Judged, gate: Gate, demos: Demos, whole: Classes) -> Control:
     """Whether the same gate says the same of the histories that the policy itself brings about."""
     strata = list(demos.convention.strata)
+    assert own.symbols is not None
     try:
         classes = own_classes(whole, demos.latents, own.symbols[k], {**own.latents, **own.choices}, strata)
     except UserError as problem:
@@ -256,11 +258,12 @@ def _replicated(run: StoredRun, judged: _Judged, fresh: Demos, classes: Classes)
     """Whether the same gate says the same of episodes that were recorded again."""
     again = _judged(run, fresh, classes)
     windows = task_windows(run.task).reported(judged.classes.required)
-    gate = task_gate(run.task)
-    found = replicate(gate, (judged.trace.codes, judged.classes), (again.trace.codes, again.classes), windows)
-    both = [bool(gate.passes(one.scores.sufficiency, one.scores.instantaneous)[0]) for one in (judged, again)]
-    moved = max(abs(rates.fresh - rates.first) for rates in found.rates.values())
-    said = f"least score moves by {found.score_shift:.3f}, rates by at most {moved:.3f} bit"
+    gate, scores = task_gate(run.task), (judged.scores, again.scores)
+    both = [bool(gate.passes(one.sufficiency, one.instantaneous)[0]) for one in scores]
+    first, second = (float(gate.least(one.sufficiency, one.instantaneous)[0]) for one in scores)
+    change = again.scores.rate[0] - judged.scores.rate[0]
+    moved = max(abs(float(change[list(steps)].mean())) for steps in windows.values())
+    said = f"least score moves by {abs(second - first):.3f}, rates by at most {moved:.3f} bit"
     return same_verdict("fresh recording", both, f"on {fresh.episodes} fresh episodes", said)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
-from diacritic.measure.corrections import miller_madow
-from diacritic.measure.plugin import Labels, conditional_entropy, joint
+from diacritic.measure.plugin import Labels, conditional_entropy, joint, shuffled_within
 
 GRIDS = (0.10, 0.05, 0.02, 0.01, 0.005)  # metres
 PERMUTATIONS = 20
@@ -24,11 +23,7 @@ class Resolution:
 
     metres: float | None  # None: the symbol alone
     rate: float  # Ĥ(C | Ō, grid cell)
-    corrected: float  # the same after Miller and Madow
     null: float  # mean over the permutations
-    null_deviation: float  # standard deviation of one permutation
-    occupied: float  # cells in use
-    episodes: float  # in a cell, on average
 
     @property
     def excess(self) -> float:
@@ -54,21 +49,10 @@ def resolution_sweep(
         rows = []
         for t in steps:
             given = joint(seen[t]) if metres is None else _refined(seen[t], place[t], metres)
-            null = [conditional_entropy(permuted(code[t], seen[t], shuffle), given) for shuffle in shuffles]
-            cells = int(given.max()) + 1
-            bits = conditional_entropy(code[t], given), miller_madow(code[t], given)
-            rows.append((*bits, np.mean(null), np.std(null), cells, len(given) / cells))
+            null = [conditional_entropy(shuffled_within(code[t], seen[t], shuffle), given) for shuffle in shuffles]
+            rows.append((conditional_entropy(code[t], given), np.mean(null)))
         found.append(Resolution(metres, *(float(value) for value in np.mean(rows, axis=0))))
     return found
-
-
-def permuted(code: NDArray[np.integer], symbol: NDArray[np.integer], random: np.random.Generator) -> Labels:
-    """The codes exchanged among the episodes of each symbol, uniformly at random."""
-    slots = np.argsort(symbol, kind="stable")
-    drawn = np.lexsort((random.random(len(code)), symbol))
-    result = np.empty(len(code), np.int64)
-    result[slots] = code[drawn]
-    return result
 
 
 def _refined(symbol: NDArray[np.integer], place: NDArray[np.float64], metres: float) -> Labels:

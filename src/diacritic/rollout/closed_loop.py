@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
-from diacritic.memory.layers import Parameters
-from diacritic.memory.scale import Scale
-from diacritic.memory.shape import Architecture
-from diacritic.rollout.policies import Floats, Ints, Player, Policies
+from diacritic.rollout.policies import Floats, Ints, Player
 from diacritic.tasks.protocol import Batch, Latents, Task, draw_latents, phase_steps, policy_view
 
 EPISODES = 128
@@ -85,8 +82,10 @@ class Rollouts:
     error: Floats  # distance of the executed action from the expert's in the same state, centimetres, [S, T, E]
     codes: Ints  # C_t under the policy's own occupancy, [S, T, E]
     symbols: Ints | None  # Ō_t as the online binner reads it; −1 where it was never recorded, [S, T, E]
-    observations: Floats | None  # [S, T, E, channels]
+    observations: Floats  # O_t, [S, T, E, channels]
+    executed: Floats  # A_t, [S, T, E, A]
     latents: Latents  # each [E]
+    choices: Latents  # what the expert would choose, each [E]
     takeover: int
     """The step from which the policies act."""
     seconds: float
@@ -126,43 +125,6 @@ class Rollouts:
         }
 
 
-def closed_loop(
-    task: Task,
-    parameters: Parameters,
-    architecture: Architecture,
-    scale: Scale,
-    episodes: int = EPISODES,
-    seed: int = 0,
-    binner: Binner | None = None,
-    threads: int = 0,
-    *,
-    latents: Mapping[str, Any] | None = None,
-    observations: bool = False,
-) -> Rollouts:
-    """S trained policies (stacked parameters) in the same episodes; hidden values are stratified unless given."""
-    player = Policies(parameters, architecture, scale)
-    return play(task, player, episodes, seed, binner, threads, latents=latents, observations=observations)
-
-
-def hybrid(
-    task: Task,
-    parameters: Parameters,
-    architecture: Architecture,
-    scale: Scale,
-    until: str,
-    episodes: int = EPISODES,
-    seed: int = 0,
-    binner: Binner | None = None,
-    threads: int = 0,
-    *,
-    latents: Mapping[str, Any] | None = None,
-    observations: bool = False,
-) -> Rollouts:
-    """The expert drives until the phase `until` begins while each memory watches; then the policy acts alone."""
-    player, first = Policies(parameters, architecture, scale), takeover(task, until)
-    return play(task, player, episodes, seed, binner, threads, first, latents=latents, observations=observations)
-
-
 def play(
     task: Task,
     player: Player,
@@ -173,7 +135,6 @@ def play(
     takeover: int = 0,
     *,
     latents: Mapping[str, Any] | None = None,
-    observations: bool = False,
 ) -> Rollouts:
     """Any player in closed loop; the same seed gives the same numbers for any number of simulation threads."""
     batch = task.batch(episodes, seed, player.runs, threads)
@@ -191,8 +152,10 @@ def play(
         task.action_error(executed, expert),
         np.stack([moment.codes for moment in moments], 1),
         np.stack(symbols, 1) if symbols else None,
-        np.stack([moment.seen for moment in moments], 1) if observations else None,
+        np.stack([moment.seen for moment in moments], 1),
+        executed,
         {name: values[:episodes] for name, values in batch.latents.items()},
+        {name: values[:episodes] for name, values in batch.choices.items()},
         takeover,
         seconds,
         loop.simulated,

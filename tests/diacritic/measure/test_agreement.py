@@ -30,8 +30,6 @@ def test_the_table_in_words() -> None:
         "expert occupancy fails                      0      2",
         "3/4 verdicts agree (0.75, 95 % 0.30–0.95); switched: 11",
     ]
-    known = table.to_dict()
-    assert (known["pass_pass"], known["fail_fail"], known["pass_fail"], known["fail_pass"]) == (1, 2, [11], [])
 
 
 def test_bad_input_is_named() -> None:

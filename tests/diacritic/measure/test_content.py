@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from counting_twin import literal_corrected, literal_entropy
+from counting_twin import literal_entropy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import UserError
-from diacritic.measure.content import Question, corrected_information, information, questions
+from diacritic.measure.content import Question, information, questions
 from diacritic.tasks.registry import make as make_task
 
 rows = st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=1, max_size=20)
@@ -20,12 +20,10 @@ def test_information_is_the_literal_difference(found: list[tuple[int, int, int, 
         known = list(zip(*(values.tolist() for values in condition), strict=True))
         both = list(zip(known, x.tolist(), strict=True))
         arguments = np.stack([c, 0 * c])[:, None], o[None], Question("x", given_names), {"x": x, "z": z}
-        bits, corrected = information(*arguments), corrected_information(*arguments)
+        bits = information(*arguments)
         expected = literal_entropy(c.tolist(), known) - literal_entropy(c.tolist(), both)
         assert bits[0, 0] == pytest.approx(expected, abs=1e-12)
         assert bits[1, 0] == 0
-        expected = literal_corrected(c.tolist(), known) - literal_corrected(c.tolist(), both)
-        assert corrected[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_code_that_keeps_the_pending_class_has_dropped_the_expired_one() -> None:

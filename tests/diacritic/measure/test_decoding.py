@@ -16,7 +16,6 @@ from diacritic.measure.decoding import (
     PENALTY,
     Decoding,
     Label,
-    _shuffled,
     accuracies,
     adjusted,
     bounded,
@@ -25,6 +24,7 @@ from diacritic.measure.decoding import (
     labels_of,
     state_table,
 )
+from diacritic.measure.plugin import shuffled_within
 
 N = 96
 RNG = np.random.default_rng(3)
@@ -95,14 +95,14 @@ def test_the_literal_twin_agrees(seed: int, rows: int, count: int) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=30), st.integers(0, 99))
 def test_labels_are_shuffled_within_what_is_given(pairs: list[tuple[int, int]], seed: int) -> None:
     given_, values = (np.array(column) for column in zip(*pairs, strict=True))
-    found = _shuffled(values, given_, np.random.default_rng(seed))
+    found = shuffled_within(values, given_, np.random.default_rng(seed))
     for cell in np.unique(given_):
         assert sorted(found[given_ == cell]) == sorted(values[given_ == cell])
 
 
 def test_shuffles_do_move_labels() -> None:
     values = np.arange(40)
-    assert (_shuffled(values, ALIKE[:40], np.random.default_rng(0)) != values).mean() > 0.8
+    assert (shuffled_within(values, ALIKE[:40], np.random.default_rng(0)) != values).mean() > 0.8
 
 
 def test_the_parts_of_gamma_are_asked_and_what_is_seen_is_not() -> None:

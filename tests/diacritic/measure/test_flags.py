@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from certify.errors import UserError
-from diacritic.measure.flags import Evidence, alarm_rates, class_error, report, symmetric_error
+from diacritic.measure.flags import Evidence, class_error
 from diacritic.measure.gates import full, kept
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.windows import Windows
@@ -38,7 +38,8 @@ def test_four_per_cent_of_errors_fail_the_gate_without_a_leak() -> None:
     symbols = np.stack([slot, np.full(100, 5), np.full(100, 6)])
     codes = np.stack([slot, slot ^ wrong, slot ^ wrong])
     found = score_cohort(codes[None], Classes.of(symbols, np.stack([0 * slot, 0 * slot, 1 + slot])))
-    left, score = symmetric_error(0.04)
+    left = -0.04 * log2(0.04) - 0.96 * log2(0.96)
+    score = 1 - left
     assert left == pytest.approx(0.242, abs=5e-4)
     assert score == pytest.approx(0.758, abs=5e-4)
     assert found.instantaneous[0, 2] == pytest.approx(score, abs=1e-12)
@@ -51,37 +52,6 @@ def test_four_per_cent_of_errors_fail_the_gate_without_a_leak() -> None:
     )
     assert run.correct
     assert run.flags == ("B", "B′")
-
-
-def test_symmetric_errors_of_many_classes() -> None:
-    assert symmetric_error(0) == (0, 1)
-    assert symmetric_error(0.75, 4) == pytest.approx((2, 0))
-    assert symmetric_error(0.1, 3)[0] == pytest.approx(-0.9 * log2(0.9) - 0.1 * log2(0.05))
-    with pytest.raises(UserError, match=r"error: 1\.5 among 2 classes"):
-        symmetric_error(1.5)
-
-
-def test_alarm_rates_count_among_correct_runs() -> None:
-    lost = replace(CLEAN, full_gate=False)
-    runs = [CLEAN] * 157 + [lost] * 9 + [replace(lost, class_error=0.5)] * 30
-    low, full_gate, late = alarm_rates(runs)
-    assert (low.raised, full_gate.raised, late.raised) == (0, 9, 0)
-    assert {rate.correct for rate in (low, full_gate, late)} == {166}
-    assert full_gate.share == pytest.approx(0.054, abs=5e-4)
-    assert full_gate.interval == pytest.approx((0.0288, 0.0998), abs=1e-3)
-    assert alarm_rates([])[0].share is None
-
-
-def test_the_report_says_what_a_flag_does_not_establish() -> None:
-    text = "\n".join(report([replace(CLEAN, second_gap=False, full_gate=False)], clean=[CLEAN]))
-    assert "flag B′: 1/1 correct runs (95 % 0.21–1.00); clean runs: 0/1 correct runs" in text
-    assert "flag A: 0/1" in text
-    assert "Probe the raw observations of that gap" in text
-    assert "look for a leak" not in text  # flag A was not raised
-    assert "not a proof of a leak" in text
-    assert "0.242" in text
-    assert "No flag is no clearance" in text
-    assert "clean runs: no correct run" in report([CLEAN])[0]
 
 
 def test_the_class_of_an_action_is_the_nearest_mean_of_the_expert() -> None:

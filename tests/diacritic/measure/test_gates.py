@@ -15,14 +15,12 @@ from certify.zoo import build
 from diacritic.measure.gates import (
     Gate,
     Symbolic,
-    at_use,
     external,
     full,
     judge_scores,
     kept,
     relaxed,
     score_arrays,
-    sensitivity,
     t_maze,
     task_gate,
 )
@@ -62,8 +60,6 @@ def passing(gate: Gate, found: CohortScores) -> set[str]:
 def test_each_gate_fails_on_what_it_looks_at(found: CohortScores) -> None:
     assert passing(full(WINDOWS), found) == {"perfect"}
     assert passing(relaxed(WINDOWS), found) == {"perfect", "late", "no side"}
-    assert passing(at_use(WINDOWS, "side"), found) == {"perfect", "late", "forgets the slot", "sleeps once"}
-    assert passing(at_use(WINDOWS, "slot"), found) == {"perfect", "late", "no side", "sleeps once"}
     assert passing(kept(WINDOWS, "gap2"), found) == {"perfect", "late", "no side"}
     assert passing(Gate.of("weighing", {"gap1": (1, 2)}, {"side": 3}), found) == {
         "perfect",
@@ -102,9 +98,7 @@ scored = st.lists(st.sampled_from([0.0, 0.5, 0.85, 0.9, 0.92, 0.96, 0.9995, 1.0,
 
 
 @given(st.lists(st.tuples(scored, scored), min_size=1, max_size=6), st.booleans())
-def test_passes_and_sensitivity_are_those_of_the_definition(
-    runs: list[tuple[list[float], list[float]]], averaged: bool
-) -> None:
+def test_passes_are_those_of_the_definition(runs: list[tuple[list[float], list[float]]], averaged: bool) -> None:
     gate = Gate.of("some", {"early": (0, 1), "late": (2,)}, {"use": 3}, averaged=averaged)
 
     def least(run: tuple[list[float], list[float]]) -> float:
@@ -116,11 +110,6 @@ def test_passes_and_sensitivity_are_those_of_the_definition(
     memory, now = (np.array(rows) for rows in zip(*runs, strict=True))
     assert gate.least(memory, now) == pytest.approx(expected)
     assert gate.passes(memory, now).tolist() == [value > 0.9 for value in expected]
-    report = sensitivity(gate, memory, now)
-    assert report.passes == {limit: sum(value > limit for value in expected) for limit in (0.8, 0.9, 0.95)}
-    assert report.perfect == sum(value > 0.999 for value in expected)
-    assert report.best_failing == max((value for value in expected if value <= 0.9), default=None)
-    assert report.to_dict()["passes"]["0.8"] == report.passes[0.8]
 
 
 def test_scores_without_proof_count_as_none() -> None:
@@ -244,7 +233,5 @@ def test_gates_that_cannot_be_are_refused() -> None:
         Gate.of("full", {"gap": (0,)}, {}).least(np.ones(3), np.ones(4))
     with pytest.raises(UserError, match="gate: unknown gate 'tmaze'; expected t-maze, external, full"):
         judge_scores("tmaze", [GOOD])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(UserError, match="'up' is unknown; there are side, slot"):
-        at_use(WINDOWS, "up")
     with pytest.raises(UserError, match="'gap3' is unknown; there are gap1, gap2"):
         kept(WINDOWS, "gap3")

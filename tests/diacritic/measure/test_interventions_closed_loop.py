@@ -15,8 +15,8 @@ from diacritic.measure import interventions_closed_loop
 from diacritic.measure.body import body_memory, pending
 from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_closed_loop import OWN, Intervened, attribute_closed_loop, moment, partners
-from diacritic.measure.own_play import own_play
 from diacritic.memory.shape import Architecture
+from diacritic.rollout.closed_loop import play
 from diacritic.rollout.policies import Floats, Ints, Policies
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.registry import make as make_task
@@ -103,12 +103,11 @@ def test_the_body_probe_finds_a_leaning_arm_and_clears_a_straight_one(copy: Copy
 
     verdicts = {}
     for kind in (Policies, Leaning):
-        played = own_play(TASK, kind(*copy, SCALE), binner, EPISODES, seed=2, threads=1)
-        assert played.positions.shape == (1, TASK.horizon, EPISODES, 3)
-        assert played.symbols.shape == played.codes.shape == (1, TASK.horizon, EPISODES)
+        played = play(TASK, kind(*copy, SCALE), EPISODES, 2, binner, threads=1)
+        positions = played.observations[0][..., list(binner.convention.position_columns)]
         for window, names in pending(TASK).items():
             for name in names:
-                found = body_memory(played.positions[0], played.choices[name], TASK.windows[window], name, window)
+                found = body_memory(positions, played.choices[name], TASK.windows[window], name, window)
                 verdicts[kind.__name__, name, window] = found
         if kind is Policies:
             assert played.success.all()

@@ -12,7 +12,7 @@ from rollout_twin import Reader, random_machine, recorded_loop
 from certify import Model, UserError, certify
 from certify.zoo import build
 from diacritic.measure.own_occupancy import own_classes, own_occupancy, own_scores
-from diacritic.measure.recorded import Classes, score_codes
+from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.rollout.occupancy import teacher_forced
@@ -81,8 +81,8 @@ def test_rolled_out_episodes_take_the_classes_of_their_hidden_values() -> None:
     blank = np.zeros((2, 6), int)
     classes = own_classes(expert, {"cue": cue}, blank, {"cue": own}, ["cue"])
     assert classes.required == pytest.approx((1, 1))  # here the cue is not shown
-    assert score_codes(np.stack([own, own]), classes)[1].sufficiency == 1
-    assert score_codes(blank, classes)[1].sufficiency == 0
+    assert score_cohort(np.stack([own, own])[None], classes).sufficiency[0, 1] == 1
+    assert score_cohort(blank[None], classes).sufficiency[0, 1] == 0
     with pytest.raises(UserError, match=r"latents: no recorded episode has {'cue': 2}"):
         own_classes(expert, {"cue": cue}, blank, {"cue": own + 1}, ["cue"])
     with pytest.raises(UserError, match=r"latents\[mass\]: is unknown"):

@@ -1,6 +1,6 @@
 """Entropies of labels against sums over a dictionary, and their exact zeros."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from math import fsum, log2
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diacritic.measure.plugin import conditional_entropy, entropy, joint, mutual_information
+from diacritic.measure.plugin import conditional_entropy, entropy, joint, mutual_information, shuffled_within
 
 
 def literal(x: Sequence[Hashable], weights: Sequence[float]) -> float:
@@ -75,3 +75,17 @@ def test_joint_labels_tell_every_combination_apart() -> None:
 def test_bad_input_is_refused_in_one_line(x: list[int], y: list[int], weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         conditional_entropy(x, y, weights)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30), st.integers(0, 99))
+def test_a_permutation_keeps_the_codes_of_every_symbol(rows: list[tuple[int, int]], seed: int) -> None:
+    code, symbol = (np.array(column) for column in zip(*rows, strict=True))
+    drawn = shuffled_within(code, symbol, np.random.default_rng(seed))
+    assert Counter(zip(drawn.tolist(), symbol.tolist(), strict=True)) == Counter(rows)
+
+
+def test_all_permutations_are_drawn_alike() -> None:
+    random = np.random.default_rng(0)
+    drawn = Counter(tuple(shuffled_within(np.arange(3), np.zeros(3, int), random).tolist()) for _ in range(1200))
+    assert len(drawn) == 6
+    assert min(drawn.values()) > 140

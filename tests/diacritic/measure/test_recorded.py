@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import UserError
-from diacritic.measure.gates import full, score_arrays
-from diacritic.measure.recorded import Classes, CodeScore, score_codes, score_cohort
+from diacritic.measure.gates import full
+from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.windows import Windows
 
 # Two cues: both shown at step 1, the first used at step 3, the second at step 5; every pair twice, with a nuisance.
@@ -25,9 +25,14 @@ CHOICES = np.stack([0 * FIRST, 0 * FIRST, 1 + FIRST, 0 * FIRST, 3 + SECOND])
 GAPS, DECISIONS = (range(1, 2), range(3, 4)), (2, 4)
 
 
-def passes(scores: tuple[CodeScore, ...], gaps: tuple[range, ...] = GAPS) -> bool:
+def one(codes: np.ndarray, classes: Classes) -> CohortScores:
+    """The scores of a single run."""
+    return score_cohort(codes[None], classes)
+
+
+def passes(scores: CohortScores, gaps: tuple[range, ...] = GAPS) -> bool:
     windows = Windows({f"gap {k + 1}": tuple(gap) for k, gap in enumerate(gaps)}, {f"step {t}": t for t in DECISIONS})
-    return bool(full(windows).passes(*score_arrays(scores)))
+    return bool(full(windows).passes(scores.sufficiency, scores.instantaneous)[0])
 
 
 @pytest.fixture(scope="module")
@@ -43,40 +48,40 @@ def test_the_recording_requires_two_bits_then_one(classes: Classes):
 def test_a_perfect_code_is_sufficient_without_surplus(classes: Classes):
     both = 2 * FIRST + SECOND
     codes = np.stack([both, both, both, SECOND, SECOND])
-    scores = score_codes(codes, classes)
+    scores = one(codes, classes)
     assert passes(scores)
-    assert [s.rate for s in scores] == pytest.approx([0, 2, 2, 1, 1])
-    assert [s.surplus for s in scores] == pytest.approx([0, 0, 0, 0, 0])
-    assert scores[1].sufficiency == pytest.approx(1)
+    assert scores.rate[0] == pytest.approx([0, 2, 2, 1, 1])
+    assert scores.surplus[0] == pytest.approx([0, 0, 0, 0, 0])
+    assert scores.sufficiency[0, 1] == pytest.approx(1)
 
 
 def test_a_redundant_code_is_sufficient_with_surplus(classes: Classes):
     everything = 4 * NUISANCE + 2 * FIRST + SECOND
-    scores = score_codes(np.stack([everything] * 5), classes)
+    scores = one(np.stack([everything] * 5), classes)
     assert passes(scores)
-    assert [s.surplus for s in scores] == pytest.approx([0, 1, 1, 2, 2])
+    assert scores.surplus[0] == pytest.approx([0, 1, 1, 2, 2])
 
 
 def test_a_collapsed_and_a_half_code_fail(classes: Classes):
-    assert not passes(score_codes(np.zeros_like(SYMBOLS), classes))
-    half = score_codes(np.stack([FIRST] * 5), classes)
-    assert half[1].sufficiency == pytest.approx(0.5)
-    assert half[2].instantaneous == pytest.approx(1)
-    assert half[4].instantaneous == pytest.approx(0)
+    assert not passes(one(np.zeros_like(SYMBOLS), classes))
+    half = one(np.stack([FIRST] * 5), classes)
+    assert half.sufficiency[0, 1] == pytest.approx(0.5)
+    assert half.instantaneous[0, 2] == pytest.approx(1)
+    assert half.instantaneous[0, 4] == pytest.approx(0)
     assert not passes(half)
 
 
 def test_a_memory_recovered_late_fails_the_gap_it_slept_through(classes: Classes):
     both = 2 * FIRST + SECOND
     codes = np.stack([both, 0 * both, both, SECOND, SECOND])
-    scores = score_codes(codes, classes)
+    scores = one(codes, classes)
     assert not passes(scores)
     assert passes(scores, GAPS[1:])
 
 
 def test_mismatching_shapes_are_named(classes: Classes):
     with pytest.raises(UserError, match="codes"):
-        score_codes(np.zeros((4, 8), int), classes)
+        one(np.zeros((4, 8), int), classes)
     with pytest.raises(UserError, match="choices"):
         Classes.of(SYMBOLS, CHOICES[:-1])
 
@@ -96,14 +101,6 @@ def test_a_cohort_scores_as_every_run_counted_by_hand(recording: Recording, seed
                 if name in ("rate", "corrected_rate", "instantaneous") or t not in classes.loose:
                     assert getattr(found, name)[k, t] == pytest.approx(value, abs=1e-12, nan_ok=True), name
     assert found.required.tolist() == list(classes.required)
-
-
-def test_one_run_is_a_cohort_of_one(classes: Classes) -> None:
-    codes = np.random.default_rng(3).integers(0, 3, SYMBOLS.shape)
-    found, single = score_cohort(codes[None], classes), score_codes(codes, classes)
-    assert [s.rate for s in single] == found.rate[0].tolist()
-    assert [s.sufficiency for s in single] == [None if np.isnan(v) else v for v in found.sufficiency[0]]
-    assert [s.surplus for s in single] == found.surplus[0].tolist()
 
 
 def test_some_episodes_keep_their_classes_and_are_counted_anew(classes: Classes) -> None:
@@ -191,7 +188,6 @@ def test_without_classes_the_score_is_what_the_best_colouring_leaves(rows: list[
             assert (score == 1) == (left == 0)
     if 1 in classes.loose:
         assert np.isnan(found.surplus[:, 1]).all()
-        assert score_codes(codes[0], classes)[1].surplus is None
 
 
 def test_the_three_histories_without_classes() -> None:

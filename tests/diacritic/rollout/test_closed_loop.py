@@ -13,7 +13,7 @@ from diacritic.demos.binner import UNSEEN
 from diacritic.demos.record import record
 from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.closed_loop import Rollouts, closed_loop, hybrid, play, takeover
+from diacritic.rollout.closed_loop import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.protocol import Simulation, phase_steps, policy_view
 from diacritic.tasks.registry import make as make_task
@@ -34,7 +34,7 @@ def pair() -> tuple[Parameters, Architecture]:
 
 @pytest.fixture(scope="module")
 def played(pair: tuple[Parameters, Architecture]) -> Rollouts:
-    return closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, threads=1, observations=True)
+    return play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, threads=1)
 
 
 def test_a_copy_of_the_expert_succeeds_and_swapped_slots_fail(played: Rollouts) -> None:
@@ -65,24 +65,25 @@ def test_codes_are_those_of_the_episodes(played: Rollouts) -> None:
 
 
 def test_every_policy_plays_the_same_episodes(played: Rollouts) -> None:
-    assert played.observations is not None
+    assert played.choices["slot"].tolist() == (played.latents["theta"] // 2 % 2).tolist()
+    assert set(np.unique(played.executed[..., 3])) == {-1.0, 1.0}
     np.testing.assert_array_equal(played.observations[0, 0], played.observations[1, 0])
     assert np.abs(played.observations[0, -1] - played.observations[1, -1]).max() > 0.05
 
 
 def test_the_same_numbers_again_and_on_two_threads(pair: tuple[Parameters, Architecture], played: Rollouts) -> None:
-    again = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, threads=2, observations=True)
+    again = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, threads=2)
     for name in ("codes", "error", "observations"):
         np.testing.assert_array_equal(getattr(again, name), getattr(played, name))
     np.testing.assert_array_equal(again.outcome["distance"], played.outcome["distance"])
-    other = closed_loop(TASK, *pair, SCALE, EPISODES, seed=4, threads=2)
+    other = play(TASK, Policies(*pair, SCALE), EPISODES, seed=4, threads=2)
     assert (other.codes != played.codes).any()
 
 
 def test_hybrid_lets_the_expert_drive_while_memories_watch(
     pair: tuple[Parameters, Architecture], played: Rollouts
 ) -> None:
-    found = hybrid(TASK, *pair, SCALE, "place", EPISODES, seed=3, threads=1)
+    found = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, threads=1, takeover=takeover(TASK, "place"))
     first = phase_steps(TASK, "place")[0]
     assert found.takeover == first
     assert not found.error[:, :first].any()
@@ -105,13 +106,13 @@ def test_a_phase_that_the_task_lacks_is_refused() -> None:
 
 def test_symbols_are_read_online_and_unseen_ones_counted(pair: tuple[Parameters, Architecture]) -> None:
     _, binner = record(make_task("two-cues", gap=1, first_gap=1), 64, seed=1)
-    found = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, binner=binner, threads=1)
+    found = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, binner=binner, threads=1)
     assert found.symbols is not None
     assert found.unseen is not None
     assert found.unseen.tolist() == [0, 0]
     lit = next(k for k, name in enumerate(binner.names) if name.startswith("scan"))
     less = replace(binner, keys=np.delete(binner.keys, lit), names=tuple(np.delete(binner.names, lit)))
-    fewer = closed_loop(TASK, *pair, SCALE, EPISODES, seed=3, binner=less, threads=1)
+    fewer = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, binner=less, threads=1)
     assert fewer.unseen is not None
     assert fewer.symbols is not None
     assert fewer.unseen.tolist() == (found.symbols == lit).sum((1, 2)).tolist()
@@ -128,8 +129,7 @@ def test_memories_that_watch_the_expert_hold_the_codes_of_training(pixels: bool)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 1, Architecture(6, 3, 8))
     cohort = Cohort(plan, data, parameters=lively(initial_weights(plan, data), (0, 1), torch.float32))
     player = Policies({name: value.detach() for name, value in cohort.parameters.items()}, plan.carrier, scale)
-    found = play(TASK, player, 2, 8, None, 1, TASK.horizon, latents={"theta": np.array([1, 6])}, observations=True)
-    assert found.observations is not None
+    found = play(TASK, player, 2, 8, None, 1, TASK.horizon, latents={"theta": np.array([1, 6])})
     np.testing.assert_array_equal(found.observations[1], raw.observations)
     assert len(np.unique(found.codes)) > 2
     with torch.no_grad():

@@ -7,8 +7,8 @@ Hidden values are chosen by a search over seeds, because the environments draw t
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-# this script runs where certify is not installed
+# this script runs where certify is not installed; its own folder is on the path already
+sys.path.insert(0, str(Path(__file__).parents[1] / "src" / "certify" / "sources"))
 from checkout import load  # pyright: ignore[reportMissingImports]
 from worker import serve  # pyright: ignore[reportMissingImports]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from certify.sources.checkout import load
+from reproduction.checkout import load
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import numpy as np
 from certify import Model
 from certify.errors import UserError
 from certify.optional import import_optional
-from certify.sources.checkout import load
 from diacritic.rollout.machine import CodeMachine
+from reproduction.checkout import load
 
 BSUITE, MIKASA = "bsuite", "MIKASA-Base"
 

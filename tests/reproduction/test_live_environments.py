@@ -13,8 +13,8 @@ from rollout_twin import random_machine
 from certify import Model, UserError, certify
 from certify.zoo import build
 from diacritic.rollout.exact import closed_loop
-from diacritic.rollout.live import MemoryChain, PassiveTMaze, live, play
 from diacritic.rollout.machine import CodeMachine, from_certified
+from reproduction.live_environments import MemoryChain, PassiveTMaze, live, play
 
 MAZE = """
 import numpy as np
