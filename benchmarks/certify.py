@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -82,6 +83,64 @@ def against_the_twin(n: int = 2000, horizon: int = 4) -> None:
     print(f"  ratio {slow / fast:,.0f} (target 500)")
 
 
+def building() -> None:
+    """Models from callables against the literal way, in this process: a PIN, a random walk, a two-armed bandit."""
+    import building_twin
+
+    from certify.sources.adapter import Adapter, to_model
+
+    def pin(code: str, actions: tuple[str, ...]) -> tuple[str, str]:
+        t = len(actions)
+        return (code[t], "wait") if t < 5 else ("ask", code[t - 5])
+
+    def walk(start: int, actions: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        return str(start), {"left": "1/2", "right": "1/2"}
+
+    codes = [f"{k:05d}" for k in range(5000)]
+    env = _Pin()
+    task = Adapter("pin", 10, codes, env.reset, env.step, lambda h, past: pin(h, past[1::2])[1])
+    half = Fraction(1, 2)
+    chances = (Fraction(1, 4), Fraction(3, 4))
+    bandit = (
+        20,
+        {(p, q, "start"): half * half for p in chances for q in chances},
+        lambda t, s: s[2],
+        lambda t, s: {"0": half, "1": half},
+        lambda t, s, a: {(*s[:2], "win"): s[int(a)], (*s[:2], "lose"): 1 - s[int(a)]},
+    )
+    even = {code: Fraction(1, len(codes)) for code in codes}
+    cases: list[tuple[str, Callable[[], Model], Callable[[], Model]]] = [
+        ("from_latents, 5,000 PINs", *_both(Model.from_latents, building_twin.from_latents, 10, even, pin)),
+        (
+            "from_latents, 2^13 walks",
+            *_both(Model.from_latents, building_twin.from_latents, 12, {0: half, 1: half}, walk),
+        ),
+        ("to_model, 5,000 PINs", *_both(to_model, building_twin.to_model, task)),
+        ("from_generative, bandit", *_both(Model.from_generative, building_twin.from_generative, *bandit)),
+    ]
+    for name, fast, slow in cases:
+        quick, literal = min(_timed(fast)[0] for _ in range(3)), _timed(slow)[0]
+        print(f"{name}: {quick:.3f} s, literally {literal:.2f} s, ratio {literal / quick:.1f} (target 10)")
+
+
+class _Pin:
+    """Five digits are shown, then asked for."""
+
+    def reset(self, code: str) -> str:
+        self.code, self.t = code, 0
+        return code[0]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        self.t += 1
+        return self.code[self.t] if self.t < 5 else "ask", False
+
+
+def _both(
+    fast: Callable[..., Model], slow: Callable[..., Model], *parts: Any
+) -> tuple[Callable[[], Model], Callable[[], Model]]:
+    return (lambda: fast(*parts)), (lambda: slow(*parts))
+
+
 def large_models() -> None:
     for make in (few_classes, many_strong_classes):
         small, large = (min(measured(make, n) for _ in range(2)) for n in (10**5, 10**6))
@@ -123,6 +182,7 @@ def _timed(work: Callable[[], R]) -> tuple[float, R]:
 
 if __name__ == "__main__":
     the_zoo()
+    building()
     json_reading()
     large_models()
     against_the_twin()

@@ -1,18 +1,20 @@
 """Merged history graphs: histories with equal observation and equal posterior over hidden states share a node.
 
 They have the same futures, so every relation treats them alike. Paths are counted, so that H(H|O) is that of the
-histories and not of the nodes: 2^1000 histories fit in two nodes a level.
+histories and not of the nodes: 2^1000 histories fit in two nodes a level. Posteriors are sparse vectors of integers
+without a common factor, and what a state does at one step is asked once and kept over one denominator.
 """
 
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from certify.core.exact import (
+    Ints,
     Masses,
     as_masses,
     brief,
@@ -20,20 +22,32 @@ from certify.core.exact import (
     conditional_entropy,
     group_sums,
     rank,
+    representatives,
     total_of,
 )
 from certify.core.graph import Graph, Laws, Level, Names, average
-from certify.core.reading import rational
+from certify.core.reading import Rational, rational
 from certify.errors import UserError
+from certify.progress import working
 
 S = TypeVar("S", bound=Hashable)
-Rational = Fraction | int | str
-Belief = tuple[int, frozenset[tuple[S, Fraction]]]  # an observation and the posterior over states
+Belief = tuple[tuple[int, int], ...]  # (state, weight), by state; the weights have no common factor
+Kernel = list[tuple[tuple[int, int], int, int]]  # ((action, next observation), next state, weight)
+
+
+@dataclass
+class Layer:
+    """One level as whole numbers: of each node its observation, mass and the shares of the laws of its states."""
+
+    observation: list[int] = field(default_factory=list)
+    mass: list[int] = field(default_factory=list)
+    shares: list[dict[int, int]] = field(default_factory=list)
+    edges: list[tuple[int, int, int, int]] = field(default_factory=list)  # source, action, child, flow; ascending
 
 
 @dataclass
 class Node:
-    """One node before it is an array entry: mass P(H_t ∈ node), laws of its states with their shares, edges out."""
+    """One node by its probabilities: mass P(H_t ∈ node), laws of its states with their shares, edges out."""
 
     observation: int
     mass: Fraction
@@ -52,106 +66,198 @@ def generate(
     """Merge histories level by level; t = 1…T. A plain value instead of a mapping means that it is certain."""
     if horizon < 1:
         raise UserError("horizon", f"expected a whole number of steps, at least 1, not {horizon}")
-    observations: dict[str, int] = {}
-    actions: dict[str, int] = {}
-    laws = Laws()
-    levels: list[list[Node]] = []
+    world = _World(observe, expert, move)
+    layers: list[Layer] = []
+    beliefs = world.begin(_law(start, lambda: "start"))
+    layer = Layer([o for o, _ in beliefs], list(beliefs.values()))
+    with working("building the model") as say:
+        for t in range(1, horizon + 1):
+            layers.append(layer)
+            states = sorted({state for _, belief in beliefs for state, _ in belief})
+            law = {s: world.law(t, s)[0] for s in states}
+            kernel = world.kernel(t, states) if t < horizon else {}
+            wholes = [sum(weight for _, weight in belief) for _, belief in beliefs]
+            scale = math.lcm(*set(wholes))
+            following: dict[tuple[int, Belief], int] = {}
+            masses: list[int] = []
+            for k, (_, belief) in enumerate(beliefs):
+                if k % 1024 == 0:
+                    say(f"step {t} of {horizon}, {k:,} of {len(beliefs):,} merged histories")
+                shares: dict[int, int] = {}
+                for state, weight in belief:
+                    shares[law[state]] = shares.get(law[state], 0) + weight
+                layer.shares.append(shares)
+                factor = layer.mass[k] * (scale // wholes[k])
+                for (action, seen), after in sorted(_follow(belief, kernel).items()) if kernel else ():
+                    flow = factor * sum(after.values())
+                    child = following.setdefault((seen, _primitive(after)), len(masses))
+                    if child == len(masses):
+                        masses.append(0)
+                    masses[child] += flow
+                    layer.edges.append((k, action, child, flow))
+            beliefs, layer = following, Layer([o for o, _ in following], _lowest(masses))
+    return _assemble(layers, tuple(world.observations), tuple(world.actions), world.laws)
 
-    def split(t: int, joint: Mapping[S, Fraction]) -> dict[int, dict[S, Fraction]]:
-        """A weight over states, by the observation that they show."""
-        shown: dict[int, dict[S, Fraction]] = {}
-        for state, weight in joint.items():
-            for name, p in _law(observe(t, state), lambda s=state: f"observe({t}, {s!r})").items():
-                belief = shown.setdefault(observations.setdefault(str(name), len(observations)), {})
-                belief[state] = belief.get(state, Fraction(0)) + weight * p
-        return shown
 
-    def merge(
-        level: list[Node], beliefs: dict[Belief[S], int], observation: int, belief: dict[S, Fraction], parent: Fraction
-    ) -> tuple[int, Fraction]:
-        """The node of a belief, made if it is new; its mass grows by that of the parent times P(belief | parent)."""
-        if len(belief) == 1:  # the common case of a known state needs no arithmetic
-            ((state, p),) = belief.items()
-            key: Belief[S] = (observation, frozenset([(state, Fraction(1))]))
-        else:
-            p = sum(belief.values(), Fraction(0))
-            key = (observation, frozenset((state, weight / p) for state, weight in belief.items()))
-        number = beliefs.setdefault(key, len(level))
-        if number == len(level):
-            level.append(Node(observation, Fraction(0), {}))
-        level[number].mass += parent * p
-        return number, p
+class _World(Generic[S]):
+    """The user's callables, each asked once for a step and a state, with states and names as numbers."""
 
-    level: list[Node] = []
-    beliefs: dict[Belief[S], int] = {}
-    for observation, belief in split(1, _law(start, lambda: "start")).items():
-        merge(level, beliefs, observation, belief, Fraction(1))
-    for t in range(1, horizon + 1):
-        levels.append(level)
-        following: list[Node] = []
-        next_beliefs: dict[Belief[S], int] = {}
-        for node, (_, posterior) in zip(level, beliefs, strict=True):
-            joint: dict[int, dict[S, Fraction]] = {}
-            for state, weight in posterior:
-                law = _law(expert(t, state), lambda t=t, s=state: f"expert({t}, {s!r})")
-                which = laws.intern({actions.setdefault(str(name), len(actions)): p for name, p in law.items()})
-                node.shares[which] = node.shares.get(which, Fraction(0)) + weight
-                for name, p in law.items() if t < horizon else ():
-                    after = joint.setdefault(actions[str(name)], {})
-                    moves = _law(move(t, state, name), lambda t=t, s=state, a=name: f"move({t}, {s!r}, {a!r})")
-                    for target, q in moves.items():
-                        after[target] = after.get(target, Fraction(0)) + weight * p * q
-            for action, after in sorted(joint.items()):
-                for observation, belief in sorted(split(t + 1, after).items()):
-                    edge = merge(following, next_beliefs, observation, belief, node.mass)
-                    node.edges[action, observation] = edge
-        level, beliefs = following, next_beliefs
-    return assemble(levels, tuple(observations), tuple(actions), laws)
+    def __init__(
+        self,
+        observe: Callable[[int, S], Mapping[str, Rational] | str],
+        expert: Callable[[int, S], Mapping[str, Rational] | str],
+        move: Callable[[int, S, str], Mapping[S, Rational] | S],
+    ) -> None:
+        self.observe, self.expert, self.move = observe, expert, move
+        self.states: dict[S, int] = {}
+        self.values: list[S] = []
+        self.observations: dict[str, int] = {}
+        self.actions: dict[str, int] = {}
+        self.laws = Laws()
+
+    def begin(self, start: Mapping[S, Fraction]) -> dict[tuple[int, Belief], int]:
+        """The beliefs after the first observation, with their masses."""
+        joint: dict[int, dict[int, Fraction]] = {}
+        for value, weight in start.items():
+            for seen, p in self.shown(1, self.number(value)):
+                joint.setdefault(seen, {})[self.number(value)] = weight * p
+        names = [(seen, state) for seen, after in joint.items() for state in after]
+        whole, _ = common_denominator([joint[seen][state] for seen, state in names])
+        exact: dict[int, dict[int, int]] = {}
+        for (seen, state), weight in zip(names, whole, strict=True):
+            exact.setdefault(seen, {})[state] = weight
+        return {(seen, _primitive(after)): sum(after.values()) for seen, after in exact.items()}
+
+    def number(self, value: S) -> int:
+        if value not in self.states:
+            self.states[value] = len(self.values)
+            self.values.append(value)
+        return self.states[value]
+
+    def shown(self, t: int, state: int) -> list[tuple[int, Fraction]]:
+        """The observations of a state."""
+        value = self.values[state]
+        law = _law(self.observe(t, value), lambda: f"observe({t}, {value!r})")
+        return [(self.observations.setdefault(str(name), len(self.observations)), p) for name, p in law.items()]
+
+    def law(self, t: int, state: int) -> tuple[int, dict[str, Fraction]]:
+        """What the expert does in a state: the number of its law, and the law."""
+        value = self.values[state]
+        law = _law(self.expert(t, value), lambda: f"expert({t}, {value!r})")
+        numbered = {self.actions.setdefault(str(name), len(self.actions)): p for name, p in law.items()}
+        return self.laws.intern(numbered), law
+
+    def kernel(self, t: int, states: list[int]) -> dict[int, Kernel]:
+        """What follows each state: actions, next observations and next states, over one denominator for all."""
+        exact: list[tuple[int, tuple[int, int], int, Fraction]] = []
+        shown: dict[int, list[tuple[int, Fraction]]] = {}
+        for state in states:
+            value = self.values[state]
+            for name, p in self.law(t, state)[1].items():
+                action = self.actions[str(name)]
+                moves = _law(self.move(t, value, name), lambda v=value, a=name: f"move({t}, {v!r}, {a!r})")
+                for target, q in moves.items():
+                    after = self.number(target)
+                    if after not in shown:
+                        shown[after] = self.shown(t + 1, after)
+                    exact += [(state, (action, seen), after, p * q * r) for seen, r in shown[after]]
+        kernel: dict[int, Kernel] = {state: [] for state in states}
+        weights, _ = common_denominator([p for *_, p in exact])
+        for (state, word, after, _), weight in zip(exact, weights, strict=True):
+            kernel[state].append((word, after, weight))
+        return kernel
+
+
+def _follow(belief: Belief, kernel: dict[int, Kernel]) -> dict[tuple[int, int], dict[int, int]]:
+    """The weights of the states after each (action, observation)."""
+    joint: dict[tuple[int, int], dict[int, int]] = {}
+    for state, weight in belief:
+        for word, target, p in kernel[state]:
+            after = joint.get(word)
+            if after is None:
+                joint[word] = {target: weight * p}
+            else:
+                after[target] = after.get(target, 0) + weight * p
+    return joint
+
+
+def _primitive(weights: dict[int, int]) -> Belief:
+    """Weights by state, divided by their common factor."""
+    if len(weights) == 1:  # a known state
+        return ((next(iter(weights)), 1),)
+    factor = math.gcd(*weights.values())
+    return tuple(sorted((state, weight // factor) for state, weight in weights.items()))
+
+
+def _lowest(numbers: list[int]) -> list[int]:
+    factor = math.gcd(*numbers)
+    return numbers if factor <= 1 else [number // factor for number in numbers]
 
 
 def assemble(levels: list[list[Node]], observations: Names, actions: Names, laws: Laws) -> Graph:
     """Lists of nodes to arrays, with path counts and history entropies."""
-    result: list[Level] = []
-    paths: list[int] = [1] * len(levels[0])
-    parent, arrival = [0] * len(levels[0]), [0] * len(levels[0])
-    joint_entropy = 0.0  # H(H_t) by the chain rule
+    layers: list[Layer] = []
     for t, nodes in enumerate(levels):
         mass, total = common_denominator([node.mass for node in nodes])
         if sum(mass) != total:
             raise UserError(f"levels[{t}]", f"the masses sum to {brief(Fraction(sum(mass), total))}, not to 1")
-        law, mixed = _laws_of(nodes, laws)
-        observation = np.array([node.observation for node in nodes], np.int64)
-        masses = as_masses(mass)
+        edges = [(k, a, child, p) for k, node in enumerate(nodes) for (a, _), (child, p) in sorted(node.edges.items())]
+        flow, _ = common_denominator([nodes[k].mass * p for k, _, _, p in edges])
+        shares = [
+            dict(zip(node.shares, common_denominator(list(node.shares.values()))[0], strict=True)) for node in nodes
+        ]
+        steps = [(*edge[:3], whole) for edge, whole in zip(edges, flow, strict=True)]
+        layers.append(Layer([node.observation for node in nodes], mass, shares, steps))
+    return _assemble(layers, observations, actions, laws)
+
+
+def _assemble(layers: list[Layer], observations: Names, actions: Names, laws: Laws) -> Graph:
+    result: list[Level] = []
+    size = len(layers[0].mass)
+    paths: Masses = np.ones(size, np.int64)
+    parent, arrival = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    joint_entropy = 0.0  # H(H_t) by the chain rule
+    for t, layer in enumerate(layers):
+        masses = as_masses(_lowest(layer.mass))
+        law, mixed = _laws_of(layer.shares, laws)
+        observation = np.array(layer.observation, np.int64)
         fiber, fibers = rank(observation)
-        fiber_mass = group_sums(fiber, masses, fibers)
         if t == 0:
             joint_entropy = _entropy(masses)
-        edges = [(k, a, child, p) for k, node in enumerate(nodes) for (a, _), (child, p) in sorted(node.edges.items())]
-        flow_exact = [nodes[k].mass * p for k, _, _, p in edges]
-        scale = math.lcm(*{f.denominator for f in flow_exact}) if flow_exact else 1
-        flow = as_masses([f.numerator * (scale // f.denominator) for f in flow_exact])
-        source = np.array([k for k, _, _, _ in edges], np.int64)
+        source, action, child = (np.array([edge[k] for edge in layer.edges], np.int64) for k in range(3))
+        flow = as_masses(_lowest([edge[3] for edge in layer.edges]))
+        history = max(0.0, joint_entropy - _entropy(group_sums(fiber, masses, fibers)))
         result.append(
             Level(
                 observation,
-                np.array(law, np.int64),
+                law,
                 masses,
-                total,
-                np.array(parent, np.int64),
-                np.array(arrival, np.int64),
-                as_masses(paths),
-                max(0.0, joint_entropy - _entropy(fiber_mass)),
+                total_of(masses),
+                parent,
+                arrival,
+                paths,
+                history,
                 mixed,
                 source,
-                np.array([a for _, a, _, _ in edges], np.int64),
-                np.array([child for _, _, child, _ in edges], np.int64),
+                action,
+                child,
                 flow,
             )
         )
-        if edges:
-            joint_entropy += conditional_entropy(flow, group_sums(source, flow, len(nodes))[source], total_of(flow))
-            paths, parent, arrival = _reached(edges, paths, len(levels[t + 1]))
+        if len(child):
+            wholes = group_sums(source, flow, len(masses))[source]
+            joint_entropy += conditional_entropy(flow, wholes, total_of(flow))
+            size = len(layers[t + 1].mass)
+            first = representatives(child, size)
+            parent, arrival = source[first], action[first]
+            paths = _count(paths[source], child, size)
     return Graph(tuple(result), observations, actions, tuple(laws.table))
+
+
+def _count(paths: Masses, child: Ints, size: int) -> Masses:
+    """How many histories lead to each child."""
+    exact = paths.astype(object) if float(paths.sum(dtype=float)) >= 2**61 else paths
+    return as_masses(group_sums(child, exact, size).tolist())
 
 
 def unfold(graph: Graph) -> Graph:
@@ -188,26 +294,14 @@ def unfold(graph: Graph) -> Graph:
     return assemble(levels, graph.observations, graph.actions, laws)
 
 
-def _laws_of(nodes: list[Node], laws: Laws) -> tuple[list[int], dict[int, dict[int, int]]]:
+def _laws_of(shares: list[dict[int, int]], laws: Laws) -> tuple[Ints, dict[int, dict[int, int]]]:
     law: list[int] = []
     mixed: dict[int, dict[int, int]] = {}
-    for k, node in enumerate(nodes):
-        if len(node.shares) == 1:
-            law.append(next(iter(node.shares)))
-            continue
-        mixed[k] = dict(zip(node.shares, common_denominator(list(node.shares.values()))[0], strict=True))
-        law.append(laws.intern(average(mixed[k], laws.table)))
-    return law, mixed
-
-
-def _reached(
-    edges: list[tuple[int, int, int, Fraction]], paths: list[int], size: int
-) -> tuple[list[int], list[int], list[int]]:
-    counts, parent, arrival = [0] * size, [0] * size, [0] * size
-    for k, action, child, _ in reversed(edges):
-        counts[child] += paths[k]
-        parent[child], arrival[child] = k, action
-    return counts, parent, arrival
+    for k, share in enumerate(shares):
+        if len(share) > 1:
+            mixed[k] = dict(zip(share, _lowest(list(share.values())), strict=True))
+        law.append(laws.intern(average(mixed[k], laws.table)) if k in mixed else next(iter(share)))
+    return np.array(law, np.int64), mixed
 
 
 def _entropy(masses: Masses) -> float:
@@ -215,7 +309,7 @@ def _entropy(masses: Masses) -> float:
     return conditional_entropy(masses, np.full(len(masses), total, masses.dtype), total)
 
 
-def _law(value: object, place: Callable[[], str]) -> dict:
+def _law(value: object, place: Callable[[], str]) -> dict[Any, Fraction]:
     """A mapping to exact probabilities; a plain value is certain."""
     if not isinstance(value, Mapping):
         return {value: Fraction(1)}

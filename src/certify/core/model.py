@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,20 @@ from numpy.typing import ArrayLike
 
 from certify.core import graph_format
 from certify.core.array_format import load_arrays
+from certify.core.enumerated import enumerate_latents
 from certify.core.exact import Ints, as_masses
 from certify.core.graph import Episodes, Graph, Laws, Names, build
-from certify.core.merged import Rational, generate
-from certify.core.reading import FORMAT, load_document, parse_document, rational, read_episodes, read_name, text
+from certify.core.merged import generate
+from certify.core.reading import (
+    FORMAT,
+    Rational,
+    load_document,
+    parse_document,
+    rational,
+    read_episodes,
+    read_name,
+    text,
+)
 from certify.errors import UserError
 
 L = TypeVar("L")
@@ -144,24 +154,8 @@ class Model:
             raise UserError("horizon", f"expected a whole number of steps, at least 1, not {horizon}")
         items = cast(Iterable[tuple[L, Rational]], latents.items() if isinstance(latents, Mapping) else latents)
         weighted = tuple((latent, rational(weight, f"latents[{latent!r}]")) for latent, weight in items)
-        episodes: list[dict[str, Any]] = []
-        owner: list[int] = []
-        for place, (latent, weight) in enumerate(weighted):
-            stack: list[tuple[Fraction, tuple[dict[str, Any], ...]]] = [(weight, ())]
-            while stack:
-                mass, steps = stack.pop()
-                if len(steps) == horizon:
-                    episodes.append({"weight": mass, "steps": list(steps)})
-                    owner.append(place)
-                    continue
-                observation, law = step(latent, tuple(s["action"] for s in steps))
-                law = {law: 1} if isinstance(law, str) else law
-                for action, p in reversed(list(law.items())):
-                    share = mass * rational(p, f"step({latent!r}, …)")
-                    if share:
-                        stack.append((share, (*steps, {"obs": observation, "action_law": law, "action": action})))
-        model = Model.from_episodes({"horizon": horizon, "episodes": episodes}, name)
-        return replace(model, dynamics=Dynamics(weighted, step, tuple(owner)))
+        episodes, owner = enumerate_latents(horizon, weighted, step)
+        return Model(build(episodes), episodes, text(name, "name"), Dynamics(weighted, step, tuple(owner)))
 
     @staticmethod
     def from_generative(

@@ -14,6 +14,7 @@ from certify.core.exact import as_masses, brief, common_denominator
 from certify.core.graph import Episodes, Laws
 from certify.errors import UserError
 
+Rational = Fraction | int | str
 FORMAT = "certify-model/1"
 MAX_BYTES = 128 * 2**20
 _RATIONAL = re.compile(r"[+-]?\d+(/\d+|(\.\d*)?([eE][+-]?\d{1,3})?)|[+-]?\.\d+([eE][+-]?\d{1,3})?", re.ASCII)

@@ -1,19 +1,24 @@
 """The adapter contract: a task whose hidden value can be chosen, an expert, and a map from observations to symbols."""
 
+import math
+import operator
 import random
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, SupportsIndex, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 
-from certify.core.merged import Rational
+from certify.core.enumerated import Table
+from certify.core.graph import build
 from certify.core.model import Model
-from certify.core.reading import rational
+from certify.core.reading import Rational, rational
 from certify.errors import UserError
+from certify.progress import working
 
 H = TypeVar("H", bound=Hashable)
 History = tuple[str, ...]  # o₁, a₁, o₂, …, o_t as symbols
@@ -84,12 +89,11 @@ class Adapter(Generic[H]):
         return [(value, weight) for value, weight in pairs if weight]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What was seen and what the expert would do."""
 
     symbol: str
-    law: dict[str, Fraction]
+    law: Mapping[str, Fraction]
     action: str
 
 
@@ -102,38 +106,75 @@ class Trajectory(Generic[H]):
     steps: list[Step]
 
 
-def to_model(adapter: Adapter[H], verify: bool = True) -> Model:
-    """Enumerate hidden values and the expert's choices; every trajectory is played twice and must repeat itself."""
-    return _model(adapter, trajectories(adapter, verify))
+def to_model(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES) -> Model:
+    """Enumerate hidden values and the expert's choices; every trajectory is played twice and must repeat itself.
+
+    A task of more than `most` trajectories is refused, and at once where a few random episodes show it.
+    """
+    return _model(adapter, trajectories(adapter, verify, most))
 
 
 def _model(adapter: Adapter[H], played: list[Trajectory[H]]) -> Model:
-    episodes = [
-        {
-            "weight": one.weight,
-            "steps": [{"obs": s.symbol, "action_law": s.law, "action": s.action} for s in one.steps],
-        }
-        for one in played
-    ]
-    return Model.from_episodes({"horizon": int(adapter.horizon), "episodes": episodes}, adapter.name)
+    table = Table()
+    laws: dict[int, int] = {}  # by identity: equal laws of one task are mostly one object
+    for one in played:
+        row: list[int] = []
+        for symbol, law, action in one.steps:
+            number = laws.get(id(law))
+            if number is None:
+                number = laws[id(law)] = table.choice(law, lambda: f"{adapter.name}.expert").law
+            seen = table.observations.get(symbol)
+            if seen is None:
+                seen = table.observation(symbol, lambda: f"{adapter.name}.symbol")
+            row += (seen, table.actions[action], number)
+        table.add((one.weight.numerator, one.weight.denominator), row)
+    episodes = table.episodes(int(adapter.horizon), f"{adapter.name}.hidden")
+    return Model(build(episodes), episodes, adapter.name)
 
 
-def trajectories(adapter: Adapter[H], verify: bool = True) -> list[Trajectory[H]]:
-    """Every trajectory; to verify, each is played again with other seeds in the global generators."""
+def trajectories(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES) -> list[Trajectory[H]]:
+    """Every trajectory; to verify, each is played again, further along in the global generators."""
     if not isinstance(adapter.horizon, SupportsIndex) or adapter.horizon < 1:
         raise UserError(f"{adapter.name}.horizon", f"expected a whole number of steps, not {adapter.horizon!r}")
-    found: list[Trajectory[H]] = []
-    rng = random.Random(0)
-    with _reseeded(rng):  # an environment may seed the global generators: that must not reach the caller
-        for hidden, weight in adapter.weights():
+    played: list[Trajectory[H]] = []
+    values = adapter.weights()
+    # an environment may seed the global generators: that must not reach the caller
+    with _reseeded(random.Random(0)), working(f"playing {adapter.name}") as say:
+        for k, (hidden, weight) in enumerate(values):
             for share, steps in branches(adapter, hidden):
-                found.append(Trajectory(hidden, weight * share, steps))
-                if len(found) > MOST_EPISODES:
-                    raise UserError(adapter.name, f"more than {MOST_EPISODES:,} trajectories; shorten the horizon")
+                played.append(Trajectory(hidden, weight * share if share != 1 else weight, steps))
                 if verify:
-                    with _reseeded(rng):
-                        play(adapter, hidden, steps)
-    return found
+                    play(adapter, hidden, steps)
+                if len(played) == 1:
+                    _refuse_large(adapter, values, steps, most)
+                if len(played) > most:
+                    raise _too_many(adapter, f"more than {most:,} trajectories", most)
+                if len(played) % 64 == 0:
+                    say(f"{k:,} of {len(values):,} hidden values, {len(played):,} trajectories")
+    return played
+
+
+def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], first: Sequence[Step], most: int) -> None:
+    """Refuse a task at once whose trajectories are surely, or by a few random episodes in all likelihood, too many."""
+    if len(values) > most:
+        raise _too_many(adapter, f"{len(values):,} hidden values, and as many trajectories or more", most)
+    if len(values) * _choices(first) <= most:
+        return
+    rng = random.Random(0)
+    episodes = [play(adapter, rng.choice(values)[0], choose=rng.choice) for _ in range(16)]
+    expected = len(values) * sum(map(_choices, episodes)) / len(episodes)  # the mean of this is their number
+    if expected > 2 * most:
+        raise _too_many(adapter, f"about {expected:.0e} trajectories, judged by 16 random ones", most)
+
+
+def _choices(steps: Sequence[Step]) -> float:
+    """One over the probability of an episode whose actions are drawn evenly."""
+    return math.prod(float(len(step.law)) for step in steps)
+
+
+def _too_many(adapter: Adapter[H], found: str, most: int) -> UserError:
+    remedy = "shorten the horizon, write the task with Model.from_generative, or give to_model a larger `most`"
+    return UserError(adapter.name, f"{found}; the limit is {most:,}: {remedy}")
 
 
 def branches(adapter: Adapter[H], hidden: H) -> Iterator[tuple[Fraction, list[Step]]]:
@@ -143,54 +184,82 @@ def branches(adapter: Adapter[H], hidden: H) -> Iterator[tuple[Fraction, list[St
         share, known = waiting.pop()
         steps = play(adapter, hidden, known)
         for t in range(len(known), len(steps)):  # beyond what was known, play took the first action of each law
-            step = steps[t]
-            for action, p in list(step.law.items())[1:]:
-                waiting.append((share * p, [*steps[:t], replace(step, action=action)]))
-            share *= step.law[step.action]
+            symbol, law, taken = steps[t]
+            if len(law) > 1:
+                for action, p in list(law.items())[1:]:
+                    waiting.append((share * p, [*steps[:t], Step(symbol, law, action)]))
+                share *= law[taken]
         yield share, steps
 
 
-def play(adapter: Adapter[H], hidden: H, known: Sequence[Step] = ()) -> list[Step]:
-    """One episode, padded with `end`: the known steps first, which must recur, then the first action of each law."""
+def play(
+    adapter: Adapter[H],
+    hidden: H,
+    known: Sequence[Step] = (),
+    choose: Callable[[list[str]], str] = operator.itemgetter(0),
+) -> list[Step]:
+    """One episode, padded with `end`: the known steps first, which must recur, then the chosen action of each law."""
     raw = adapter.reset(hidden)
+    step, expert, to_symbol, last = adapter.step, adapter.expert, adapter.symbol, adapter.horizon - 1
     steps: list[Step] = []
     history: tuple[str, ...] = ()
-    ended = False
     for t in range(adapter.horizon):
-        symbol = END if ended else _symbol(adapter, raw, t)
+        symbol = to_symbol(raw)
+        if not isinstance(symbol, str):
+            raise UserError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
         history = (*history, symbol)
-        law = {END: Fraction(1)} if ended else _law(adapter, hidden, history)
-        action = known[t].action if t < len(known) else next(iter(law))
+        given = expert(hidden, history)
+        law = _certain(given) if type(given) is str else _law(adapter, hidden, history, given)
+        action = known[t].action if t < len(known) else given if type(given) is str else choose(list(law))
         steps.append(Step(symbol, law, action))
-        if t < len(known):
-            _same(adapter, hidden, known, steps)
+        if t < len(known) and (symbol != known[t].symbol or (law is not known[t].law and law != known[t].law)):
+            raise _differs(adapter, hidden, known, steps)
+        if t == last:
+            break
+        result = step(action)
+        if type(result) is not tuple or len(result) != 2 or not isinstance(result[1], bool | np.bool_):
+            raise UserError(
+                f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended"
+            )
+        raw, ended = result
+        if ended:
+            steps += [_ENDED] * (last - t)
+            if t + 1 < len(known) and known[t + 1].symbol != END:
+                raise _differs(adapter, hidden, known, steps[: t + 2])
+            break
         history = (*history, action)
-        if not ended and t + 1 < adapter.horizon:
-            raw, ended = _stepped(adapter, action)
     return steps
 
 
-def _stepped(adapter: Adapter[H], action: str) -> tuple[Any, bool]:
-    result = adapter.step(action)
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], bool | np.bool_):
-        raise UserError(f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended")
-    return result
+@lru_cache(maxsize=4096)
+def _certain(action: str) -> Mapping[str, Fraction]:
+    return {action: Fraction(1)}
 
 
-def _symbol(adapter: Adapter[H], raw: Any, t: int) -> str:
-    symbol = adapter.symbol(raw)
-    if not isinstance(symbol, str):
-        raise UserError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
-    return symbol
+_ENDED = Step(END, _certain(END), END)
+_laws: dict[Hashable, Mapping[str, Fraction]] = {}  # what was read lately, by what was given
 
 
-def _law(adapter: Adapter[H], hidden: H, history: History) -> dict[str, Fraction]:
-    given = adapter.expert(hidden, history)
-    if isinstance(given, str):
-        return {given: Fraction(1)}
+def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> Mapping[str, Fraction]:
+    """A law with exact probabilities; equal ones are mostly one object."""
+    if isinstance(given, Mapping):
+        # fractions are slow to hash, their parts are not; a float that equals one is to be refused all the same
+        key = tuple(
+            (a, p.numerator, p.denominator) if type(p) is Fraction else (a, str(p), type(p)) for a, p in given.items()
+        )
+        if key in _laws:
+            return _laws[key]
+        if all(isinstance(action, str) for action in given):
+            if len(_laws) > 4096:
+                _laws.clear()
+            return _laws.setdefault(key, _distribution(given, f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"))
+    elif isinstance(given, str):
+        return _certain(str(given))
     place = f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
-    if not isinstance(given, Mapping) or not all(isinstance(action, str) for action in given):
-        raise UserError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
+    raise UserError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
+
+
+def _distribution(given: Mapping[str, Any], place: str) -> Mapping[str, Fraction]:
     law = {action: rational(p, place) for action, p in given.items()}
     if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
         listed = ", ".join(f"{action} {p}" for action, p in law.items()) or "no action"
@@ -198,13 +267,11 @@ def _law(adapter: Adapter[H], hidden: H, history: History) -> dict[str, Fraction
     return {action: p for action, p in law.items() if p}
 
 
-def _same(adapter: Adapter[H], hidden: H, known: Sequence[Step], steps: Sequence[Step]) -> None:
-    """The last step is the known one again, or both trajectories are told."""
+def _differs(adapter: Adapter[H], hidden: H, known: Sequence[Step], steps: Sequence[Step]) -> UserError:
+    """The last step is not what it was when it was first played; both trajectories are shown."""
     t = len(steps) - 1
-    if known[t].symbol == steps[t].symbol and known[t].law == steps[t].law:
-        return
     fault = "the expert disagrees with itself" if known[t].symbol == steps[t].symbol else "is not deterministic"
-    raise UserError(
+    return UserError(
         f"{adapter.name} with hidden value {hidden!r}",
         f"{fault} at step {t + 1}: first {_told(known, t)}, then {_told(steps, t)}; "
         "put all randomness into the hidden value or the expert's law",
@@ -231,7 +298,7 @@ def check_task(adapter: Adapter[H], episodes: int = 20, seed: int = 0) -> list[s
     for one in rng.choices(played, [float(trajectory.weight) for trajectory in played], k=episodes):
         with _reseeded(rng):
             play(adapter, one.hidden, one.steps)
-            longer += one.steps[-1].symbol != END and not _stepped(adapter, one.steps[-1].action)[1]
+            longer += one.steps[-1].symbol != END and not adapter.step(one.steps[-1].action)[1]
     values = len(adapter.weights())
     told = [
         f"{values} hidden value{'s' * (values > 1)}, weights sum to 1",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from certify.core.merged import Rational
 from certify.core.model import Model
+from certify.core.reading import Rational
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute

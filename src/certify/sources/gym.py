@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from certify.core.merged import Rational
+from certify.core.reading import Rational
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute

@@ -14,9 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from certify.core.merged import Rational
 from certify.core.model import Model
-from certify.core.reading import rational
+from certify.core.reading import Rational, rational
 from certify.errors import UserError
 from certify.sources._cassandra import parse
 from certify.sources._problem import Problem, Row

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from certify.core.graph import Law
-from certify.core.merged import Rational
 from certify.core.model import Model
-from certify.core.reading import parse_document, rational
+from certify.core.reading import Rational, parse_document, rational
 from certify.errors import UserError
 
 FORMAT = "certify-process/1"

@@ -234,10 +234,15 @@ def test_latents_are_followed_through_every_action() -> None:
     [
         (0, {"z": 1}, "a", "horizon: expected a whole number of steps"),
         (1, {"z": 0.5}, "a", "latents['z']: expected a rational"),
-        (1, {"z": "1/2"}, "a", "episodes: the weights sum to 1/2, not to 1"),
-        (1, {}, "a", "episodes: expected a list with at least one episode"),
-        (1, {"z": 1}, {"a": "1/2", "b": "1/3"}, "episodes[0].steps[0].action_law: the probabilities sum to 5/6"),
-        (1, {"z": 1}, {"a": "x"}, "step('z', …): expected a rational"),
+        (1, {"z": "1/2"}, "a", "latents: the weights sum to 1/2, not to 1"),
+        (1, {"z": 2, "y": -1}, "a", "latents: the weight -1 of 'y' is negative"),
+        (1, {}, "a", "latents: expected at least one hidden value"),
+        (1, {"z": 1}, {"a": "1/2", "b": "1/3"}, "step('z', ()): the probabilities sum to 5/6"),
+        (1, {"z": 1}, {"a": "x"}, "step('z', ()): expected a rational"),
+        (1, {"z": 1}, {"a": 2, "b": -1}, "step('z', ()): the probability -1 of 'b' is negative"),
+        (1, {"z": 1}, {"a": []}, "step('z', ()): expected a rational"),
+        (1, {"z": 1}, 3, "step('z', ()): gave 3; expected the name of an action"),
+        (1, {"z": 1}, {}, "step('z', ()): the probabilities sum to 0, not to 1"),
     ],
 )
 def test_bad_latents(horizon: int, latents: Any, law: Any, message: str) -> None:

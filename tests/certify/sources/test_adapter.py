@@ -286,11 +286,31 @@ def test_bad_weights_are_refused(use: Callable[[Adapter[str]], object], hidden: 
     assert one_line(caught).startswith("corridor.hidden: ")
 
 
-def test_too_many_trajectories_are_refused_before_memory_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certify.sources.adapter.MOST_EPISODES", 100)
-    endless = corridor(Corridor(cells=50), 50, expert=lambda *_: {"on": "1/2", "run": "1/2"})
-    with pytest.raises(UserError, match="more than 100 trajectories; shorten the horizon"):
+def test_too_many_trajectories_are_refused_at_once() -> None:
+    env = Corridor(cells=50)
+    resets: list[str] = []
+
+    def reset(cue: str) -> str:
+        resets.append(cue)
+        return env.reset(cue)
+
+    endless = corridor(env, 50, reset=reset, expert=lambda *_: {"on": "1/2", "run": "1/2"})
+    with pytest.raises(UserError, match=r"about 2e.15 trajectories, judged by 16 random ones; the limit is 200,000: "):
         to_model(endless)
+    assert len(resets) == 18  # one trajectory, its replay, and sixteen random ones
+    with pytest.raises(UserError, match="corridor: 2 hidden values, and as many trajectories or more; the limit is 1"):
+        to_model(corridor(), most=1)
+
+
+def test_too_many_trajectories_are_refused_where_only_counting_shows_it() -> None:
+    def expert(cue: str, history: History) -> Any:
+        return {"on": "1/2", "run": "1/2"} if cue == "south" else "on"
+
+    with pytest.raises(UserError, match="corridor: more than 8 trajectories; the limit is 8: shorten the horizon"):
+        to_model(corridor(expert=expert), most=8)
+    episodes = to_model(corridor(expert=expert), most=9).episodes
+    assert episodes is not None
+    assert len(episodes.weight) == 9
 
 
 # ---- check_task

@@ -1,0 +1,131 @@
+"""Episodes as they are enumerated: names and laws are numbered when they are first met, and rows are integers."""
+
+import math
+from array import array
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from certify.core.exact import as_masses, brief
+from certify.core.graph import Episodes, Laws
+from certify.core.reading import Rational, check_digits, index_name, rational, text, total
+from certify.errors import UserError
+from certify.progress import working
+
+L = TypeVar("L")
+
+
+Weight = tuple[int, int]  # numerator and denominator, not reduced
+
+
+class Choice(NamedTuple):
+    """A law as it was read: its number, its first action (name, number, probability), and the others, last first."""
+
+    law: int
+    name: str
+    action: int
+    chance: Fraction
+    others: tuple[tuple[str, int, Fraction], ...]
+
+
+class Table:
+    """Rows of (observation, action, law), three integers a step, with their weights."""
+
+    def __init__(self) -> None:
+        self.observations: dict[str, int] = {}
+        self.actions: dict[str, int] = {}
+        self.laws = Laws()
+        self.choices: dict[Hashable, Choice] = {}  # what was read, by what was given
+        self.weights: list[Weight] = []
+        self.cells = array("q")
+        self._denominator = 1  # of all laws together
+
+    def add(self, weight: Weight, row: list[int]) -> None:
+        self.weights.append(weight)
+        self.cells.fromlist(row)
+
+    def observation(self, name: Any, place: Callable[[], str]) -> int:
+        """The number of an observation; a new one gets the next."""
+        return index_name(self.observations, text(name, place()))
+
+    def choice(self, given: Mapping[str, Rational] | str, place: Callable[[], str]) -> Choice:
+        """Read a law: the name of a certain action, or names with their exact probabilities."""
+        key = given if isinstance(given, str) else tuple(given.items()) if isinstance(given, Mapping) else None
+        try:
+            if key in self.choices:
+                return self.choices[key]
+        except TypeError:  # a probability that is no number: refused below
+            pass
+        if key is None:
+            raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")
+        law = {given: Fraction(1)} if isinstance(given, str) else {a: rational(p, place()) for a, p in given.items()}
+        for action, p in law.items():
+            text(action, place())
+            if p < 0:
+                raise UserError(place(), f"the probability {brief(p)} of {action!r} is negative")
+        whole = total(law.values(), place())
+        if whole != 1:
+            raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
+        self._denominator = math.lcm(self._denominator, *(p.denominator for p in law.values()))
+        check_digits(self._denominator, place())
+        actions = [(action, index_name(self.actions, action), p) for action, p in law.items() if p]
+        number = self.laws.intern({k: p for _, k, p in actions})
+        return self.choices.setdefault(key, Choice(number, *actions[0], tuple(actions[:0:-1])))
+
+    def episodes(self, horizon: int, place: str) -> Episodes:
+        """All rows as arrays; `place` names where the weights come from."""
+        table = np.frombuffer(self.cells, np.int64).reshape(len(self.weights), horizon, 3)
+        denominator = math.lcm(*{below for _, below in self.weights})
+        check_digits(denominator, place)
+        masses = [above * (denominator // below) for above, below in self.weights]
+        if sum(masses) != denominator:
+            raise UserError(place, f"the weights sum to {brief(Fraction(sum(masses), denominator))}, not to 1")
+        factor = math.gcd(*masses)
+        masses = as_masses(mass // factor for mass in masses)
+        observation, action, law = (np.ascontiguousarray(table[:, :, k]) for k in range(3))
+        names = tuple(self.observations), tuple(self.actions)
+        return Episodes(observation, action, law, masses, *names, self.laws, np.arange(len(masses)))
+
+
+def enumerate_latents(
+    horizon: int,
+    latents: Sequence[tuple[L, Fraction]],
+    step: Callable[[L, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]],
+) -> tuple[Episodes, list[int]]:
+    """Every episode of every latent, depth first, and the place of its latent."""
+    if not latents:
+        raise UserError("latents", "expected at least one hidden value with its weight")
+    table = Table()
+    owner: list[int] = []
+    numbers, choices = table.observations, table.choices
+    with working("building the model") as say:
+        for place, (latent, weight) in enumerate(latents):
+            if weight < 0:
+                raise UserError("latents", f"the weight {brief(weight)} of {latent!r} is negative")
+            waiting: list[tuple[int, int, tuple[str, ...], list[int]]] = []
+            if weight:
+                waiting.append((weight.numerator, weight.denominator, (), []))
+            while waiting:
+                above, below, actions, row = waiting.pop()
+                for _ in range(len(actions), horizon):
+                    observation, given = step(latent, actions)
+                    choice = choices.get(given) if type(given) is str else None
+                    if choice is None:
+                        choice = table.choice(given, lambda s=latent, a=actions: f"step({s!r}, {a})")
+                    seen = numbers.get(observation) if type(observation) is str else None
+                    if seen is None:
+                        seen = table.observation(observation, lambda s=latent, a=actions: f"step({s!r}, {a})")
+                    if choice.others:
+                        for name, action, q in choice.others:
+                            branch = [*row, seen, action, choice.law]
+                            waiting.append((above * q.numerator, below * q.denominator, (*actions, name), branch))
+                        above, below = above * choice.chance.numerator, below * choice.chance.denominator
+                    row += (seen, choice.action, choice.law)
+                    actions = (*actions, choice.name)
+                table.add((above, below), row)
+                owner.append(place)
+                if len(owner) % 1024 == 0:
+                    say(f"{place:,} of {len(latents):,} hidden values, {len(owner):,} episodes")
+    return table.episodes(horizon, "latents"), owner
