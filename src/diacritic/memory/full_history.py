@@ -5,14 +5,14 @@ Nothing is forgotten, so what a policy carries grows with the episode; the compa
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from diacritic.memory.encoders import encode_action, encoders, observe
+from diacritic.memory.encoders import encode_action, encoders, observe, prior_input
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
@@ -24,23 +24,38 @@ HEADS, LAYERS = 4, 2
 def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     """The encoder: g_o and g_a, a token of each, learned positions up to the horizon, and the blocks.
 
-    Normalisations have no gain of their own, since the layer that follows has one; blocks have no biases, each of
-    which would cost two more passes over memory.
+    In `pre` blocks normalisations have no gain of their own, since the layer that follows has one, and layers no
+    biases, each of which would cost two more passes over memory. `post` blocks are PyTorch's, and g_o and g_a are
+    their tokens.
     """
-    width, token = architecture.width, architecture.code_size
+    width, features = architecture.width, architecture.feature_size
     if width % HEADS:
         raise ValueError(f"transformer width {width}: must be a multiple of the {HEADS} heads")
-    encoder = {
-        **encoders(shape, architecture),
-        **dense("token.observation", architecture.feature_size, token),
-        **dense("token.previous", architecture.feature_size, token),
-        **dense("token.join", 2 * token, width),
-        "positions": Weight((shape.horizon, width), "normal", 0.02),
-    }
+    post, encoder = architecture.blocks == "post", encoders(shape, architecture)
+    token = features if post else architecture.code_size
+    if not post:
+        encoder |= dense("token.observation", features, token) | dense("token.previous", features, token)
+    encoder |= dense("token.join", 2 * token, width)
+    encoder["positions"] = Weight((shape.horizon, width), "zero" if post else "normal", 0.02)
     for k in range(LAYERS):
-        for layer, inputs, outputs in (("attention", 1, 3), ("mix", 1, 1), ("expand", 1, 4), ("contract", 4, 1)):
-            encoder |= dense(f"block{k}.{layer}", inputs * width, outputs * width, bias=False)
+        encoder |= _post_weights(f"block{k}", width) if post else _pre_weights(f"block{k}", width)
     return encoder
+
+
+def _pre_weights(name: str, width: int) -> dict[str, Weight]:
+    sizes = (("attention", 1, 3), ("mix", 1, 1), ("expand", 1, 4), ("contract", 4, 1))
+    layers = [dense(f"{name}.{layer}", n * width, outputs * width, bias=False) for layer, n, outputs in sizes]
+    return {key: weight for layer in layers for key, weight in layer.items()}
+
+
+def _post_weights(name: str, width: int) -> dict[str, Weight]:
+    """As PyTorch's encoder layer starts."""
+    layers = dense(f"{name}.expand", width, 2 * width) | dense(f"{name}.contract", 2 * width, width)
+    layers |= dense(f"{name}.attention", width, 3 * width) | dense(f"{name}.mix", width, width)
+    layers[f"{name}.attention.weight"] = Weight((width, 3 * width), scale=(1.5 / width) ** 0.5)
+    for layer in ("attention", "mix", "norm1", "norm2"):
+        layers[f"{name}.{layer}.bias"] = Weight((3 * width if layer == "attention" else width,), "zero")
+    return layers | {f"{name}.{norm}.gain": Weight((width,), "one") for norm in ("norm1", "norm2")}
 
 
 def memory_weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
@@ -68,23 +83,20 @@ def encode(parameters: Parameters, observations: Tensor, previous: Tensor, frame
     return transform(parameters, history).transpose(1, 2)
 
 
-def remember(
-    parameters: Parameters,
-    observations: Tensor,
-    previous: Tensor,
-    frames: Tensor | None = None,
-    bound: str = "none",
-) -> Record:
+def remember(parameters: Parameters, architecture: Architecture, episodes: Inputs) -> Record:
     """The memory of every prefix, in rows t·N + n: the state before quantisation and its nearest code."""
-    features, history = _look(parameters, observations, previous, frames)
+    features, history = _look(parameters, episodes.observation, episodes.previous, episodes.frame)
     state = linear(parameters, "state", transform(parameters, history).flatten(1, 2))
     state = state.unflatten(1, history.shape[1:3]).transpose(1, 2).flatten(1, 2)
-    return _record(parameters, features, state, bound)
+    rows = replace(episodes, observation=episodes.observation.flatten(-3, -2))
+    return _record(parameters, architecture, rows, features, state)
 
 
 def tokens(parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
     """What one step leaves behind, [runs, rows, 2 d]: d floats of the observation, d of the action before it."""
     acted = encode_action(parameters, previous)
+    if "token.previous.weight" not in parameters:
+        return torch.cat([features, acted], -1)
     return torch.cat(
         [linear(parameters, "token.observation", features), linear(parameters, "token.previous", acted)], -1
     )
@@ -95,7 +107,7 @@ def transform(parameters: Parameters, history: Tensor) -> Tensor:
     x = _enter(parameters, history, 0)
     for k in range(LAYERS):
         x, _ = _block(parameters, f"block{k}", x)
-    return _norm(x)
+    return _leave(parameters, x)
 
 
 @dataclass(frozen=True)
@@ -125,7 +137,7 @@ class Cache:
         for k, past in enumerate(self.kept):
             x, pair = _block(parameters, f"block{k}", x, past)
             grown.append(pair)
-        return Cache(tuple(grown)), _norm(x)[:, :, 0]
+        return Cache(tuple(grown)), _leave(parameters, x)[:, :, 0]
 
     def footprint(self) -> int:
         """Bytes that one episode carries: two floats per layer, step and unit of width."""
@@ -143,20 +155,12 @@ def start(parameters: Parameters, episodes: int, cache: bool = True) -> History 
 
 
 def step(
-    parameters: Parameters,
-    memory: History | Cache,
-    observation: Tensor,
-    previous: Tensor,
-    frame: Tensor | None = None,
-    bound: str = "none",
+    parameters: Parameters, architecture: Architecture, memory: History | Cache, inputs: Inputs
 ) -> tuple[History | Cache, Record]:
-    """One step of all episodes: the grown memory, and the record that the action head reads.
-
-    `observation` [N, ·] and the `previous` action [N, ·] (zeros at first) may have a leading axis of runs.
-    """
-    features = observe(parameters, Inputs(observation, previous, frame=frame))
-    memory, top = memory.extend(parameters, tokens(parameters, features, previous))
-    return memory, _record(parameters, features, linear(parameters, "state", top), bound)
+    """One step of all episodes: the grown memory, and the record that the action head reads."""
+    features = observe(parameters, inputs)
+    memory, top = memory.extend(parameters, tokens(parameters, features, inputs.previous))
+    return memory, _record(parameters, architecture, inputs, features, linear(parameters, "state", top))
 
 
 @register
@@ -181,12 +185,15 @@ class FullHistory(Memory):
         inputs: Inputs,
         flow: Flow = PLAYING,
     ) -> tuple[History | Cache, Record]:
-        return step(parameters, state, inputs.observation, inputs.previous, inputs.frame, architecture.bound)
+        return step(parameters, architecture, state, inputs)
 
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        return [remember(parameters, episodes.observation, episodes.previous, episodes.frame, architecture.bound)]
+        return [remember(parameters, architecture, episodes)]
+
+    def codebooks(self, architecture: Architecture) -> dict[str, int]:
+        return {"": architecture.codes}
 
     def lowered(self, parameters: Parameters, precision: torch.dtype) -> Parameters:
         return lowered(parameters, precision)
@@ -203,11 +210,15 @@ def _look(
     return features, tokens(parameters, features, rows).unflatten(1, steps_and_episodes).transpose(1, 2)
 
 
-def _record(parameters: Parameters, features: Tensor, state: Tensor, bound: str) -> Record:
-    codebook = code_vectors(parameters["codebook"], bound)
-    proposal = bounded(state.to(codebook.dtype), bound)
+def _record(
+    parameters: Parameters, architecture: Architecture, inputs: Inputs, features: Tensor, state: Tensor
+) -> Record:
+    codebook = code_vectors(parameters["codebook"], architecture.bound)
+    proposal = bounded(state.to(codebook.dtype), architecture.bound)
     code = nearest(proposal.detach(), codebook.detach())
-    return Record(features, features, proposal, straight_through(look_up(codebook, code), proposal), code)
+    embedding = straight_through(look_up(codebook, code), proposal)
+    read = prior_input(architecture, inputs, features)
+    return Record(features, features, proposal, embedding, code, prior_input=read)
 
 
 def _enter(parameters: Parameters, history: Tensor, first: int) -> Tensor:
@@ -224,16 +235,31 @@ def _enter(parameters: Parameters, history: Tensor, first: int) -> Tensor:
 def _block(
     parameters: Parameters, name: str, x: Tensor, past: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """x + attention(norm x), then x + MLP(norm x), for x [runs, N, T, width]; after a past, T = 1."""
+    """x + attention(norm x), then x + MLP(norm x), for x [runs, N, T, width]; after a past, T = 1.
+
+    A block whose normalisations have gains is the other way round: norm(x + attention(x)), then norm(x + MLP(x)).
+    """
     runs, episodes, steps, width = x.shape
-    x = x.flatten(1, 2)
-    parts = linear(parameters, f"{name}.attention", _norm(x))
+    x, post = x.flatten(1, 2), f"{name}.norm1.gain" in parameters
+    parts = linear(parameters, f"{name}.attention", x if post else _norm(x))
     parts = parts.view(runs * episodes, steps, 3, HEADS, width // HEADS)
     mixed, kept = _attend(parts, past)
     x = x + linear(parameters, f"{name}.mix", mixed.reshape(x.shape))
-    hidden = torch.relu(linear(parameters, f"{name}.expand", _norm(x)))
+    x = _scaled_norm(parameters, f"{name}.norm1", x) if post else x
+    hidden = torch.relu(linear(parameters, f"{name}.expand", x if post else _norm(x)))
     x = x + linear(parameters, f"{name}.contract", hidden)
+    x = _scaled_norm(parameters, f"{name}.norm2", x) if post else x
     return x.view(runs, episodes, steps, width), kept
+
+
+def _leave(parameters: Parameters, x: Tensor) -> Tensor:
+    """What follows the last block: the normalisation that others begin with."""
+    return x if "block0.norm1.gain" in parameters else _norm(x)
+
+
+def _scaled_norm(parameters: Parameters, name: str, x: Tensor) -> Tensor:
+    gain, bias = (parameters[f"{name}.{which}"].unsqueeze(1) for which in ("gain", "bias"))
+    return torch.addcmul(bias, _norm(x), gain)
 
 
 def _attend(parts: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:

@@ -6,26 +6,33 @@ import torch
 from torch import Tensor
 
 from diacritic.memory import sole_carrier
+from diacritic.memory.encoders import observe, prior_input, side_information
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
+from diacritic.memory.quantise import bounded
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State
 
+LEAST = {"mean": -5.0, "hidden": -6.0}
+"""The least log σ, by what it is read from."""
+MOST = 2.0
 
-def weights(features: int, d: int) -> dict[str, Weight]:
-    """log σ of the carried vector from its mean, and the prior's mean and log σ from the side information."""
-    return dense("gaussian.deviation", d, d) | dense("gaussian.prior", features, 2 * d)
+
+def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+    """log σ of the carried vector, and the prior's mean and log σ: a layer, or a table for each symbol."""
+    d, read = architecture.code_size, architecture.deviation_reads
+    deviation = dense("gaussian.deviation", d if read == "mean" else architecture.width, d)
+    if architecture.prior_reads == "table":
+        return deviation | {"gaussian.prior.weight": Weight((shape.observation, 2 * d), "normal")}
+    shown = architecture.feature_size if architecture.prior_reads == "features" else shape.observation
+    return deviation | dense("gaussian.prior", shown, 2 * d)
 
 
-def sample(parameters: Parameters, mean: Tensor, side: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-    """z = μ + σ ε (μ alone without noise), and KL(N(μ, σ²) ‖ N(m(O), s(O)²)) ≥ I(Z; H | O) on average, in nats."""
-    log_deviation = linear(parameters, "gaussian.deviation", mean).clamp(-5, 2)
-    prior_mean, prior_log = linear(parameters, "gaussian.prior", side).chunk(2, -1)
-    prior_log = prior_log.clamp(-5, 2)
+def divergence(mean: Tensor, log_deviation: Tensor, prior_mean: Tensor, prior_log: Tensor) -> Tensor:
+    """KL(N(μ, σ²) ‖ N(m(O), s(O)²)) ≥ I(Z; H | O) on average, in nats."""
     ratio = (2 * (log_deviation - prior_log)).exp()
     distance = ((mean - prior_mean) / prior_log.exp()).square()
-    divergence = 0.5 * (ratio + distance - 1 - 2 * (log_deviation - prior_log)).sum(-1)
-    return (mean if noise is None else mean + log_deviation.exp() * noise), divergence
+    return 0.5 * (ratio + distance - 1 - 2 * (log_deviation - prior_log)).sum(-1)
 
 
 @register
@@ -38,7 +45,7 @@ class Gaussian(Memory):
     noisy = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return sole_carrier.weights(shape, architecture) | weights(architecture.feature_size, architecture.code_size)
+        return sole_carrier.weights(shape, architecture) | weights(shape, architecture)
 
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
         return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0), rows)
@@ -46,9 +53,19 @@ class Gaussian(Memory):
     def step(
         self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
     ) -> tuple[State, Record]:
-        features, side, mean, _ = sole_carrier.proposed(
-            parameters, architecture, state, inputs, flow.gradient, flow.strength
-        )
-        embedding, bits = sample(parameters, mean, side, inputs.noise)
+        """z = μ + σ ε, or μ where there is no noise."""
+        features = observe(parameters, inputs)
+        side = side_information(parameters, inputs, features)
+        carried, entering = sole_carrier.carried_on(architecture, state.embedding, flow.gradient)
+        driven = sole_carrier.drive(parameters, "residual", side, inputs.previous)
+        hidden = sole_carrier.last_hidden(parameters, "residual", entering, driven)
+        mean = bounded(carried + linear(parameters, "residual.out", hidden), architecture.bound)
+        read = mean if architecture.deviation_reads == "mean" else hidden
+        least = LEAST[architecture.deviation_reads]
+        log_deviation = linear(parameters, "gaussian.deviation", read).clamp(least, MOST)
+        prior = linear(parameters, "gaussian.prior", prior_input(architecture, inputs, side))
+        prior_mean, prior_log = prior.chunk(2, -1)
+        bits = divergence(mean, log_deviation, prior_mean, prior_log.clamp(least, MOST))
+        sampled = mean if inputs.noise is None else mean + log_deviation.exp() * inputs.noise
         no_code = torch.zeros_like(state.code)
-        return State(embedding, state.code), Record(features, side, mean, embedding, no_code, bits=bits)
+        return State(sampled, state.code), Record(features, side, mean, sampled, no_code, bits=bits)

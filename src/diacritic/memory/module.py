@@ -12,6 +12,9 @@ from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State, carried_vectors
 
+KEPT = ("act", "choose", "control", "prior")
+"""Heads that a trained policy keeps."""
+
 
 class Carrier(nn.Module):
     """The carrier of one run. Its state is a code (and, in the controls, whatever else that control carries)."""
@@ -29,7 +32,7 @@ class Carrier(nn.Module):
                 found = tuple(parameters[name].shape)
                 raise UserError(f"parameters[{name!r}]", f"has shape {found}; the architecture needs {weight.shape}")
         self.shape, self.architecture = shape, architecture
-        kept = [name for name in parameters if name in wanted or name.split(".")[0] in ("act", "choose", "prior")]
+        kept = [name for name in parameters if name in wanted or name.split(".")[0] in KEPT]
         self._names = {name: name.replace(".", "_") for name in kept}
         self.weights = nn.ParameterDict({self._names[name]: nn.Parameter(parameters[name].clone()) for name in kept})
 

@@ -47,6 +47,7 @@ class Record:
     bits: Tensor | None = None  # KL bound of the Gaussian bottleneck, in nats, [runs, rows]
     actions: Tensor | None = None  # of a memory with an action head of its own, [runs, rows, A]
     prior_input: Tensor | None = None  # what the prior reads, where that is not `side`
+    observation: Tensor | None = None  # O_t itself, for a controller that reads it
 
 
 @dataclass(frozen=True)

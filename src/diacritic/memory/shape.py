@@ -74,10 +74,16 @@ class Architecture:
     """`symbol`: transition and prior read the one-hot Ō_t (matched side information)."""
     readout: Literal["direct", "hierarchical", "intent"] = "direct"
     """`hierarchical` and `intent` read (C_t, Ō_t) and leave execution to a controller without memory."""
+    controller_reads: Literal["features", "observation"] = "features"
+    """That controller reads g_o(O_t); or O_t itself, and an intent's controller adds a correction to the intent."""
     identification: int = 0
     """Codes of a second carrier that only the identification head reads (0: none)."""
     detached: bool = False
     """The second carrier sends no gradient into the shared encoders."""
+    deviation_reads: Literal["mean", "hidden"] = "mean"
+    """A Gaussian bottleneck takes its deviation from its mean, or from f's last hidden layer."""
+    blocks: Literal["pre", "post"] = "pre"
+    """Blocks of the full history: normalised before each part, without biases; or after each, as PyTorch's are."""
     state_size: int = 128
     """Size of a GRU policy's state; its input net and head shrink with it."""
 

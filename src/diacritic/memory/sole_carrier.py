@@ -54,10 +54,14 @@ def drive(parameters: Parameters, name: str, side: Tensor, previous: Tensor) -> 
     return linear(parameters, f"{name}.observation", side) + linear(parameters, f"{name}.action", acted)
 
 
+def last_hidden(parameters: Parameters, name: str, embedding: Tensor, driven: Tensor) -> Tensor:
+    """The last hidden layer of f(e, ·) from the code's vector and the driven part."""
+    return deeper(parameters, name, torch.relu(driven + linear(parameters, f"{name}.code", embedding)))
+
+
 def propose(parameters: Parameters, name: str, embedding: Tensor, driven: Tensor) -> Tensor:
-    """f(e, ·) from the code's vector and the driven part."""
-    hidden = torch.relu(driven + linear(parameters, f"{name}.code", embedding))
-    return linear(parameters, f"{name}.out", deeper(parameters, name, hidden))
+    """f(e, ·)."""
+    return linear(parameters, f"{name}.out", last_hidden(parameters, name, embedding, driven))
 
 
 def begin(parameters: Parameters, architecture: Architecture, rows: int) -> State:
@@ -92,7 +96,16 @@ def step(
     strength: Tensor | float = 1.0,
 ) -> tuple[State, Record]:
     """One step. `strength` is α, the weight of the continuous path; it is 0 when a scaffold has been taken down."""
-    features, side, proposal, hidden = proposed(parameters, architecture, state, inputs, gradient, strength)
+    features = observe(parameters, inputs)
+    side = side_information(parameters, inputs, features)
+    carried, entering = carried_on(architecture, state.embedding, gradient)
+    proposal = carried + propose(parameters, "residual", entering, drive(parameters, "residual", side, inputs.previous))
+    hidden = None
+    if architecture.path != "none" and state.hidden is not None:
+        hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
+        added = strength * linear(parameters, "path.out", hidden)
+        proposal = added if architecture.path == "bypass" and architecture.path_alone else proposal + added
+    proposal = bounded(proposal, architecture.bound)
     codebook = code_vectors(parameters["codebook"], architecture.bound)
     code = nearest(proposal, codebook)
     embedding = straight_through(look_up(codebook, code), proposal)
@@ -100,32 +113,14 @@ def step(
     if state.identification is not None:
         second = _identify(parameters, architecture, state.identification, side, inputs, gradient)
     read = prior_input(architecture, inputs, side)
-    record = Record(features, side, proposal, embedding, code, second, prior_input=read)
+    record = Record(features, side, proposal, embedding, code, second, prior_input=read, observation=inputs.observation)
     return State(embedding, code, hidden, None if second is None else second.embedding), record
 
 
-def proposed(
-    parameters: Parameters,
-    architecture: Architecture,
-    state: State,
-    inputs: Inputs,
-    gradient: str,
-    strength: Tensor | float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Features g_o(O_t), side information, the proposal ẽ_t and the new state of the continuous path."""
-    features = observe(parameters, inputs)
-    side = side_information(parameters, inputs, features)
-    carried = state.embedding if architecture.persistent else torch.zeros_like(state.embedding)
-    driven = drive(parameters, "residual", side, inputs.previous)
-    # The carousel stops the gradient where the code enters f: error flows back along the residual path alone.
-    entering = carried.detach() if gradient == "carousel" else carried
-    proposal = carried + propose(parameters, "residual", entering, driven)
-    hidden = None
-    if architecture.path != "none" and state.hidden is not None:
-        hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
-        added = strength * linear(parameters, "path.out", hidden)
-        proposal = added if architecture.path == "bypass" and architecture.path_alone else proposal + added
-    return features, side, bounded(proposal, architecture.bound), hidden
+def carried_on(architecture: Architecture, embedding: Tensor, gradient: str) -> tuple[Tensor, Tensor]:
+    """What the residual is added to, and what enters f: with the carousel error flows along the former alone."""
+    carried = embedding if architecture.persistent else torch.zeros_like(embedding)
+    return carried, carried.detach() if gradient == "carousel" else carried
 
 
 def _identify(
@@ -137,10 +132,8 @@ def _identify(
         own = {name: value.detach() for name, value in parameters.items() if name.startswith("previous.")}
         parameters = {**parameters, **own}
     driven = drive(parameters, "identification", side, inputs.previous)
-    carried = embedding if architecture.persistent else torch.zeros_like(embedding)
-    entering = carried.detach() if gradient == "carousel" else carried
-    proposal = carried + propose(parameters, "identification", entering, driven)
-    proposal = bounded(proposal, architecture.bound)
+    carried, entering = carried_on(architecture, embedding, gradient)
+    proposal = bounded(carried + propose(parameters, "identification", entering, driven), architecture.bound)
     codebook = code_vectors(parameters["identification.codebook"], architecture.bound)
     code = nearest(proposal, codebook)
     after = straight_through(look_up(codebook, code), proposal)

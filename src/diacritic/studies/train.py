@@ -228,7 +228,7 @@ def _train_recording(options: Training, demos: Demos) -> Runs:
     classes = whole.take(slice(learned.episodes, None))  # classes as the whole recording certifies them
     prepared = prepare(learned, held_out, task)
     plan, device = options.plan(len(task.decisions), BATCH), options.chosen_device
-    data = supervise(prepared.data, plan.learner, range(options.seeds), device, folder=options.out)
+    data = supervise(prepared.data, plan.learner, range(options.seeds), device, folder=options.out, how=plan.preset)
     folder = options.out / f"cohort-{fingerprint(plan, data)[:12]}"
     begun = time.perf_counter()
     by_code = memory_of(plan.carrier).measured in ("code", "readout")

@@ -30,7 +30,7 @@ from diacritic.training.trace import Trace
 
 SEPARATE = (Imitation, Rate, Quantisation)
 """Terms that read a run's own episodes and nothing else, wherever those are in the data."""
-MODEL = ("act", "choose", "prior", "identification", "bfs")
+MODEL = ("act", "choose", "control", "prior", "identification", "bfs")
 """Heads that belong to the model: those that a policy keeps, the priors, and the decoder of BFS."""
 KERNELS = ("parallel", "unrolled")
 """Engines that are kernels on CUDA."""
@@ -266,12 +266,13 @@ class Cohort:
         for _ in range(steps):
             if self._due():
                 codebook_restart.restart(self)
-            if self.plan.learner.refine and self.step and self.step % refinement.EVERY == 0:
-                refinement.refine(self)
+            split = refinement.refine(self) if refinement.due(self) else None
             if self._graph is None:
                 self.update()
             else:
                 self._graph.replay()
+            if split is not None:
+                self.optimiser.replace("codebook", *split, moments=False)
             if self.last_batch is not None and self._within() and self.step % self.plan.preset.restarts == 0:
                 codebook_restart.restart_used(self, self.last_batch)
             self.step += 1
@@ -286,7 +287,8 @@ class Cohort:
         """Whether unused codes move at all at this stage of training."""
         preset = self.plan.preset
         early = bool(preset.restarts) and self.step < preset.restart_until * self.plan.steps
-        return early and memory_of(self.plan.carrier).measured == "code"
+        measured = memory_of(self.plan.carrier).measured
+        return early and (measured == "code" or (measured == "readout" and preset.released))
 
     def _capture(self) -> None:
         """Record one update as a CUDA graph; the warm-up that this needs leaves no trace."""

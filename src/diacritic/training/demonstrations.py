@@ -20,15 +20,17 @@ from diacritic.tasks.recorded import decision_class
 from diacritic.training import forecaster
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.forecaster import Targets
+from diacritic.training.forecaster import Form, Targets
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import TeacherState
+from diacritic.training.preset import PRESETS, Preset
 from diacritic.training.recorded import from_recording
 from diacritic.training.teacher import TEACHER_STEPS, teacher_states
 
 FORECASTER_STEPS = 3000
+CAROUSEL = PRESETS["carousel"]
 
 
 @dataclass(frozen=True)
@@ -113,19 +115,21 @@ def supervise(
     steps: int = FORECASTER_STEPS,
     folder: Path | None = None,
     teacher_steps: int = TEACHER_STEPS,
+    how: Preset = CAROUSEL,
 ) -> Data:
     """The data with what the learner's terms regress: forecasts or a teacher's states, one network for each seed.
 
     With a folder, trained networks are kept there and found again by what they were trained on.
     """
+    chosen = forecaster.form(how, data.frames is not None)
     for term in learner.terms:
         if isinstance(term, FutureBehaviour) and term.target == "forecast":
-            forecast = _forecasts(data, forecaster.every_offset(data.horizon, device), seeds, device, steps, folder)
-            data = replace(data, forecast=forecast)
+            targets = forecaster.every_offset(data.horizon, device)
+            data = replace(data, forecast=_forecasts(data, targets, seeds, device, steps, folder, chosen))
         elif isinstance(term, PendingDecisions) and term.target == "forecast":
             since = data.last_reveal if term.since == "last-reveal" else 0
             targets = forecaster.decisions(data.horizon, torch.tensor(data.decisions, device=device), since)
-            data = replace(data, pending=_forecasts(data, targets, seeds, device, steps, folder))
+            data = replace(data, pending=_forecasts(data, targets, seeds, device, steps, folder, chosen))
         elif isinstance(term, TeacherState):
             data = replace(data, teacher=teacher_states(data, seeds, device, teacher_steps, folder))
     return data
@@ -141,10 +145,10 @@ def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
 
 
 def _forecasts(
-    data: Data, targets: Targets, seeds: Sequence[int], device: str, steps: int, folder: Path | None
+    data: Data, targets: Targets, seeds: Sequence[int], device: str, steps: int, folder: Path | None, how: Form
 ) -> Tensor:
     """ã of every run, [S, T, N, J, A], on the CPU."""
-    name = hashlib.sha256(repr((tuple(seeds), steps, device, data.decisions)).encode())
+    name = hashlib.sha256(repr((tuple(seeds), steps, device, data.decisions, how)).encode())
     for tensor in (targets.when, targets.asked, data.observation, data.previous, data.target, data.frames):
         name.update(b"" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
     path = None if folder is None else folder / f"forecaster-{name.hexdigest()[:12]}.safetensors"
@@ -155,7 +159,7 @@ def _forecasts(
     else:
         with working(f"training {len(seeds)} forecasters"):
             parameters = forecaster.train_forecaster(
-                data.shape, seen, before, data.target.to(device), targets, seeds, frames=frames, steps=steps
+                data.shape, seen, before, data.target.to(device), targets, seeds, frames=frames, steps=steps, how=how
             )
         if path is not None:
             write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})

@@ -5,7 +5,7 @@ training-time head regresses these; after training both are thrown away.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import torch
@@ -15,10 +15,38 @@ from torch import Tensor
 from diacritic.memory import full_history
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.objectives.base import Numbers
 from diacritic.training.optimiser import Adam
+from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial, uniform
 
 _BATCH, _SPOILED, _DONOR = 101, 102, 103  # streams of random numbers
+
+
+@dataclass(frozen=True)
+class Form:
+    """How forecasters are made and trained."""
+
+    architecture: Architecture = field(default_factory=Architecture)
+    state: bool = False
+    """The head reads a state of d numbers, as codes do; otherwise the whole width."""
+    rate: float = 3e-4
+    clip: float | None = 1.0
+    batch: int = 512
+    redrawn: bool = False
+    """Every update draws its episodes; otherwise up to `batch` of them, all are in every update."""
+    numbers: Numbers = "mean"
+    """The mean error of what is asked; or the sum over all outputs, averaged over steps and episodes."""
+
+
+OURS = Form()
+
+
+def form(how: Preset, frames: bool = False) -> Form:
+    """The forecasters that go with a preset."""
+    if not how.released:
+        return OURS
+    return Form(how.architecture(Architecture()), True, 1e-3, None, 64 if frames else 256, True, "sum")
 
 
 @dataclass(frozen=True)
@@ -59,15 +87,17 @@ def recorded(actions: Tensor, targets: Targets) -> Tensor:
     return actions[targets.when, episodes.view(1, -1, 1)]
 
 
-def weights(shape: Shape, targets: Targets) -> dict[str, Weight]:
+def weights(shape: Shape, targets: Targets, how: Form = OURS) -> dict[str, Weight]:
     """Two layers, four heads, width 128, d = 32, and a head of J · A numbers.
 
-    Inputs and outputs are padded to a multiple of eight, as tensor cores want them.
+    Inputs and outputs are padded to a multiple of eight, as tensor cores want them; layers start as those of the size
+    itself.
     """
-    width, outputs = Architecture.width, targets.when.shape[2] * shape.action
+    width, d, outputs = how.architecture.width, how.architecture.code_size, targets.when.shape[2] * shape.action
     padded = replace(shape, observation=_eights(shape.observation), action=_eights(shape.action))
-    head = dense("forecast.hidden", width, width) | dense("forecast.out", width, _eights(outputs))
-    return full_history.weights(padded, Architecture()) | head
+    state = dense("state", width, d) if how.state else {}
+    head = dense("forecast.hidden", d if state else width, width) | dense("forecast.out", width, _eights(outputs))
+    return full_history.weights(padded, how.architecture) | state | head
 
 
 def forecast(
@@ -96,19 +126,17 @@ def train_forecaster(
     weight: Tensor | None = None,
     frames: Tensor | None = None,
     steps: int = 3000,
-    rate: float = 3e-4,
-    batch: int = 512,
+    how: Form = OURS,
 ) -> dict[str, Tensor]:
     """Train one forecaster for each seed, all at once, on the device where the data is.
 
     `observations`, `previous` and `actions` are [T, N, ·]. Actions are standardised vectors (squared error) or laws
-    over symbols (cross-entropy). `weight` [N] counts equal episodes. Up to `batch` episodes, all of them are in every
-    update; beyond, each run draws its own. A run that diverges keeps its last finite values.
+    over symbols (cross-entropy). `weight` [N] counts equal episodes. A run that diverges keeps its last finite values.
     """
     _check(shape, observations, previous, actions)
     device, episodes = observations.device, actions.shape[1]
-    start = {name: value.to(device) for name, value in initial(weights(shape, targets), seeds).items()}
-    optimiser = Adam(start, torch.full((len(seeds),), rate, device=device), clip=1.0)
+    start = {name: value.to(device) for name, value in initial(weights(shape, targets, how), seeds).items()}
+    optimiser = Adam(start, torch.full((len(seeds),), how.rate, device=device), clip=how.clip)
     keys, step = _keys(seeds, device), torch.zeros((), dtype=torch.int64, device=device)
     share = torch.ones(episodes, device=device) if weight is None else weight.to(device, torch.float32)
     low = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -118,9 +146,9 @@ def train_forecaster(
     even = replace(whole, part=asked)
 
     def update() -> None:
-        drawn = None if episodes <= batch else _draw(share, keys, step, batch)
+        drawn = _draw(share, keys, step, how.batch) if how.redrawn or episodes > how.batch else None
         chosen = whole if drawn is None else even.pick(drawn)
-        optimiser.descend(_loss(full_history.lowered(optimiser.parameters, low), shape, chosen).sum())
+        optimiser.descend(_loss(full_history.lowered(optimiser.parameters, low), shape, chosen, how.numbers).sum())
         step.add_(1)
 
     repeat(update, steps, device)
@@ -188,15 +216,20 @@ class _Episodes:
 def _predict(parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None) -> Tensor:
     """The head's numbers with their padding, [runs, T, N, ·]."""
     prefix = full_history.encode(parameters, observations, previous, frames).transpose(1, 2)  # the encoder's own order
-    hidden = torch.relu(linear(parameters, "forecast.hidden", prefix.flatten(1, 2)))
+    read = prefix.flatten(1, 2)
+    read = linear(parameters, "state", read) if "state.weight" in parameters else read
+    hidden = torch.relu(linear(parameters, "forecast.hidden", read))
     return linear(parameters, "forecast.out", hidden).unflatten(1, prefix.shape[1:3]).transpose(1, 2)
 
 
-def _loss(parameters: Parameters, shape: Shape, data: _Episodes) -> Tensor:
-    """Weighted mean over what is asked, one number for each run: squared error, or nats."""
+def _loss(parameters: Parameters, shape: Shape, data: _Episodes, numbers: Numbers = "mean") -> Tensor:
+    """Squared error or nats, one number for each run: the weighted mean over what is asked, or summed over outputs."""
     raw = _predict(parameters, data.observations, data.previous, data.frames)
-    error = _fused_error() if raw.is_cuda else _error
-    return error(raw, data.target, data.part, shape.symbolic) / data.part.flatten(-3).sum(-1)
+    error = (_fused_error() if raw.is_cuda else _error)(raw, data.target, data.part, shape.symbolic)
+    if numbers == "sum":
+        steps, episodes = data.part.shape[-3:-1]
+        return error * (1 if shape.symbolic else shape.action) / (steps * episodes)
+    return error / data.part.flatten(-3).sum(-1)
 
 
 def _error(raw: Tensor, target: Tensor, part: Tensor, symbolic: bool) -> Tensor:

@@ -79,6 +79,9 @@ _ARM = {
     "prior_reads": "observation",
     "path_size": 32,
     "path_alone": True,
+    "controller_reads": "observation",
+    "deviation_reads": "hidden",
+    "blocks": "post",
 }
 _TOY = {**_ARM, "encoder": "table", "prior_reads": "table", "width": 64, "action_layers": 1}
 _RELEASE = Preset(

@@ -51,8 +51,8 @@ def _mix(x: Tensor) -> Tensor:
 
 def _draw(name: str, weight: Weight, seed: int) -> Tensor:
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**63 - 1), zlib.crc32(name.encode())]))
-    if weight.start == "zero":
-        return torch.zeros(weight.shape, dtype=torch.float64)
+    if weight.start in ("zero", "one"):
+        return torch.full(weight.shape, float(weight.start == "one"), dtype=torch.float64)
     if weight.start == "normal":
         return torch.from_numpy(weight.scale * generator.standard_normal(weight.shape))
     return torch.from_numpy(generator.uniform(-weight.scale, weight.scale, weight.shape))

@@ -44,5 +44,10 @@ FORMS: dict[type, Callable[[Any], Term]] = {
 
 
 def released(learner: Learner) -> Learner:
-    """The learner with its terms in the authors' form; applied twice, it is the same."""
-    return replace(learner, terms=tuple(FORMS.get(type(term), lambda same: same)(term) for term in learner.terms))
+    """The learner with its terms in the authors' form; applied twice, it is the same.
+
+    The codes that read a full history are paid for as any others.
+    """
+    terms = tuple(FORMS.get(type(term), lambda same: same)(term) for term in learner.terms)
+    unpaid = ("memory", "history") in learner.changes and not any(isinstance(term, Rate) for term in terms)
+    return replace(learner, terms=(*terms, FORMS[Rate](Rate())) if unpaid else terms)

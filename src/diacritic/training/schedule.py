@@ -50,6 +50,5 @@ class Schedule:
         return ((end - self.progress) / (end - start)).clamp(0, 1)
 
 
-STREAMS = {
-    name: k for k, name in enumerate(("batch", "offset", "restart", "bfs", "inverse", "noise", "restart offset"))
-}
+_NAMES = ("batch", "offset", "restart", "bfs", "inverse", "noise", "restart offset", "refine")
+STREAMS = {name: k for k, name in enumerate(_NAMES)}

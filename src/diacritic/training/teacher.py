@@ -14,7 +14,7 @@ from diacritic.training.data import Data
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 
-TEACHER_STEPS, BATCH = 10_000, 512
+TEACHER_STEPS, BETA = 10_000, 2e-3
 
 
 def teacher_states(
@@ -24,9 +24,10 @@ def teacher_states(
 
     With a folder, trained teachers are kept there and found again by what they were trained on.
     """
-    low = torch.bfloat16 if torch.device(device).type == "cuda" else None
-    runs = tuple(Run(seed) for seed in seeds)
-    plan = Plan(learner("full-history"), preset("textbook"), runs, steps, batch=BATCH, low=low)
+    how = preset("release")
+    low = how.precision if torch.device(device).type == "cuda" else None
+    runs = tuple(Run(seed, BETA) for seed in seeds)
+    plan = Plan(learner("full-history"), how, runs, steps, batch=how.batch, low=low)
     path = None if folder is None else folder / f"teacher-{fingerprint(plan, data)[:12]}.safetensors"
     kept = None if path is None or not path.exists() else read_tensors(path)[0]
     cohort = Cohort(plan, data, device, kept)

@@ -40,7 +40,7 @@ from diacritic.training.train_job import TrainJob
 TIMES, NETWORKS = "times.json", "networks"
 SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
 """Shares of training at which codes are kept besides those of the end."""
-POLICY = ("act", "choose")
+POLICY = ("act", "choose", "control")
 """Heads that a policy acts with; the others are thrown away after training."""
 
 
@@ -222,9 +222,8 @@ def _ready(
         task, prepared = _prepared(stem, train_job.demonstrations, train_job.demos_sha256)
         plan = train_job.plan(len(task.decisions), device)
         seeds, where, begun = train_job.seeds, folder / NETWORKS, time.perf_counter()
-        data = supervise(
-            prepared.data, plan.learner, seeds, device, train_job.forecaster_steps, where, teacher_steps=train_job.steps
-        )
+        updates = train_job.forecaster_steps, where, train_job.steps
+        data = supervise(prepared.data, plan.learner, seeds, device, *updates, how=plan.preset)
         data = _misled(data, train_job)
         supervising = time.perf_counter() - begun
         data = _by_run(data, [seeds.index(run.seed) for run in train_job.runs])

@@ -16,17 +16,19 @@ from diacritic.training.objectives.readout import Controlled
 
 SHAPE = Shape(observation=4, action=2, symbols=5, classes=3)
 Readout = Literal["hierarchical", "intent"]
+Reads = Literal["features", "observation"]
 
 
 def _record() -> Record:
     made = torch.Generator().manual_seed(0)
     features, side = (torch.randn(2, 9, 8, generator=made, dtype=torch.float64) for _ in range(2))
     vector = torch.randn(2, 9, 3, generator=made, dtype=torch.float64)
-    return Record(features, side, vector, vector, torch.zeros(2, 9, dtype=torch.long))
+    raw = torch.randn(9, 4, generator=made, dtype=torch.float64)
+    return Record(features, side, vector, vector, torch.zeros(2, 9, dtype=torch.long), observation=raw)
 
 
-def _controlled(readout: Readout) -> dict[str, Tensor]:
-    return lively(Controlled(readout).weights(SHAPE, replace(TINY, readout=readout)), [1, 2])
+def _controlled(readout: Readout, reads: Reads = "features") -> dict[str, Tensor]:
+    return lively(Controlled(readout).weights(SHAPE, replace(TINY, readout=readout, controller_reads=reads)), [1, 2])
 
 
 def test_a_direct_policy_reads_the_features_and_the_code() -> None:
@@ -39,9 +41,13 @@ def test_a_direct_policy_reads_the_features_and_the_code() -> None:
             torch.testing.assert_close(found[run, row], wanted, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("reads", ["features", "observation"])
 @pytest.mark.parametrize("readout", ["hierarchical", "intent"])
-def test_a_choice_comes_from_symbol_and_code_and_is_executed_from_the_observation(readout: Readout) -> None:
-    parameters, record = _controlled(readout), _record()
+def test_a_choice_comes_from_symbol_and_code_and_is_executed_from_the_observation(
+    readout: Readout, reads: Reads
+) -> None:
+    parameters, record = _controlled(readout, reads), _record()
+    assert record.observation is not None
     found = act(parameters, replace(TINY, readout=readout), record)
     for run in range(2):
         p = one_of(parameters, run)
@@ -49,7 +55,11 @@ def test_a_choice_comes_from_symbol_and_code_and_is_executed_from_the_observatio
             chosen = head(p, "choose", record.side[run, row], record.embedding[run, row])
             if readout == "hierarchical":
                 chosen = torch.eye(3, dtype=torch.float64)[chosen.argmax()]
-            wanted = head(p, "act", record.features[run, row], chosen)
+            if reads == "features":
+                wanted = head(p, "act", record.features[run, row], chosen)
+            else:
+                wanted = head(p, "control", record.observation[row], chosen)
+                wanted = chosen + wanted if readout == "intent" else wanted
             torch.testing.assert_close(found[run, row], wanted, rtol=0, atol=1e-12)
 
 

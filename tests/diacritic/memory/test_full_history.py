@@ -1,6 +1,7 @@
 """Full history: causality, a literal twin of the attention, the two memories, and runs that do not mix."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from diacritic.memory import full_history
 from diacritic.memory.act import act
 from diacritic.memory.layers import Weight, linear, read, reader
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.randomness import initial
 
@@ -18,10 +20,11 @@ T, N = 6, 3
 
 
 def _policy(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-    width, d = architecture.width, architecture.code_size
-    return full_history.memory_weights(shape, architecture) | reader("act", width, d, width, shape.action, hidden=2)
+    features, d, width = architecture.feature_size, architecture.code_size, architecture.width
+    return full_history.memory_weights(shape, architecture) | reader("act", features, d, width, shape.action, hidden=2)
 
 
+PLAIN = Architecture()
 SMALL = _policy(Shape(5, 2, horizon=T), Architecture(codes=5, code_size=8, width=16))
 PAPER = _policy(Shape(27, 7, horizon=47), Architecture())
 
@@ -63,7 +66,7 @@ def _act(
     parameters: dict[str, Tensor], observations: Tensor, previous: Tensor, frames: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Codes and actions of whole sequences, [runs, T, N, …]."""
-    record = full_history.remember(parameters, observations, previous, frames)
+    record = full_history.remember(parameters, PLAIN, Inputs(observations, previous, frame=frames))
     action = read(parameters, "act", linear(parameters, "act.observation", record.features), record.embedding)
     shape = observations.shape[-3:-1]
     return record.code.unflatten(1, shape), action.unflatten(1, shape)
@@ -81,6 +84,58 @@ def test_the_encoder_is_its_literal_twin(lead: tuple[int, ...]) -> None:
             torch.testing.assert_close(got[run, :, n], _literal(one, o[:, n], p[:, n]), rtol=0, atol=1e-12)
 
 
+RELEASED = Architecture(
+    5, 8, 16, encoder="narrow", features=6, bound="sphere", prior_reads="observation", blocks="post"
+)
+
+
+def test_post_blocks_are_those_of_pytorch() -> None:
+    """The authors' history: tokens straight from the encoders, PyTorch's own encoder layers, a state on the sphere."""
+    layers = full_history.memory_weights(Shape(5, 2, horizon=T), RELEASED)
+    loud = {name: replace(weight, start="normal", scale=0.5) for name, weight in layers.items()}
+    parameters = initial(loud, [1, 2], torch.float64)
+    observations, previous = _inputs()
+    record = full_history.remember(parameters, RELEASED, Inputs(observations, previous))
+    assert record.prior_input is not None
+    assert torch.equal(record.prior_input[0], observations.flatten(0, 1))
+    for run in range(2):
+        p = {name: value[run] for name, value in parameters.items()}
+        look, acted = (
+            (x @ p[f"{name}.first.weight"] + p[f"{name}.first.bias"]).relu() @ p[f"{name}.out.weight"]
+            + p[f"{name}.out.bias"]
+            for name, x in (("observe", observations), ("previous", previous))
+        )
+        x = torch.cat([look, acted], -1) @ p["token.join.weight"] + p["token.join.bias"] + p["positions"].unsqueeze(1)
+        blind = torch.nn.Transformer.generate_square_subsequent_mask(T, dtype=torch.float64)
+        for k in range(2):
+            one = torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, dtype=torch.float64)
+            names = {"self_attn.in_proj": "attention", "self_attn.out_proj": "mix", "linear1": "expand"}
+            names |= {"linear2": "contract", "norm1": "norm1", "norm2": "norm2"}
+            state = {}
+            for theirs, ours in names.items():
+                joint = "_" if theirs.endswith("in_proj") else "."
+                kind = "gain" if ours.startswith("norm") else "weight"
+                state[f"{theirs}{joint}weight"] = p[f"block{k}.{ours}.{kind}"].movedim(0, -1)
+                state[f"{theirs}{joint}bias"] = p[f"block{k}.{ours}.bias"]
+            one.load_state_dict(state)
+            x = one(x, blind)
+        wanted = x @ p["state.weight"] + p["state.bias"]
+        wanted = wanted / wanted.norm(dim=-1, keepdim=True)
+        torch.testing.assert_close(record.proposal[run], wanted.flatten(0, 1), rtol=0, atol=1e-12)
+
+
+def test_post_blocks_start_as_those_of_pytorch() -> None:
+    layers = full_history.weights(Shape(5, 2, horizon=T), RELEASED)
+    ours = initial({name: value for name, value in layers.items() if name.startswith("block0")}, [0])
+    theirs = torch.nn.TransformerEncoderLayer(16, 4, 32)
+    assert sum(value.numel() for value in ours.values()) == sum(value.numel() for value in theirs.parameters())
+    wanted = theirs.self_attn.in_proj_weight.detach().abs().max()
+    assert float(ours["block0.attention.weight"].abs().max()) == pytest.approx(float(wanted), rel=0.05)
+    for name in ("attention.bias", "mix.bias", "norm1.bias", "norm2.bias"):
+        assert not ours[f"block0.{name}"].any()
+    assert (ours["block0.norm1.gain"] == 1).all()
+
+
 @settings(max_examples=10, deadline=None)
 @given(t=st.integers(0, T - 1), n=st.integers(0, N - 1), of_action=st.booleans())
 def test_a_change_shows_from_its_step_on_and_in_its_episode_only(t: int, n: int, of_action: bool) -> None:
@@ -94,16 +149,17 @@ def test_a_change_shows_from_its_step_on_and_in_its_episode_only(t: int, n: int,
     assert torch.equal(moved, expected)
 
 
-@pytest.mark.parametrize("lead", [(), (2,)])
-def test_steps_with_and_without_cache_equal_the_whole_sequence(lead: tuple[int, ...]) -> None:
-    parameters = initial(SMALL, [1, 2], torch.float64)
+@pytest.mark.parametrize(("lead", "post"), [((), False), ((2,), False), ((2,), True)])
+def test_steps_with_and_without_cache_equal_the_whole_sequence(lead: tuple[int, ...], post: bool) -> None:
+    layers = _policy(Shape(5, 2, horizon=T), replace(RELEASED, bound="none")) if post else SMALL
+    parameters = initial(layers, [1, 2], torch.float64)
     observations, previous = _inputs(*lead)
     code, action = _act(parameters, observations, previous)
     for cache in (False, True):
         memory = full_history.start(parameters, N, cache)
         for t in range(T):
-            now = observations[..., t, :, :], previous[..., t, :, :]
-            memory, record = full_history.step(parameters, memory, *now)
+            now = Inputs(observations[..., t, :, :], previous[..., t, :, :])
+            memory, record = full_history.step(parameters, PLAIN, memory, now)
             assert torch.equal(record.code, code[:, t])
             torch.testing.assert_close(act(parameters, Architecture(), record), action[:, t], rtol=0, atol=1e-12)
     assert len(code.unique()) > 1  # else equal codes say little
@@ -115,7 +171,7 @@ def test_footprints_at_the_widths_of_the_paper() -> None:
     for cache in (False, True):
         memory = full_history.start(parameters, 1, cache)
         for _ in range(32):
-            memory, _ = full_history.step(parameters, memory, torch.zeros(1, 27), torch.zeros(1, 7))
+            memory, _ = full_history.step(parameters, PLAIN, memory, Inputs(torch.zeros(1, 27), torch.zeros(1, 7)))
         kept[cache] = memory.footprint()
     assert kept[False] == 64 * (33 - 1) * 4
     assert kept[True] == 2 * 2 * 32 * 128 * 4  # keys and values, layers, steps, width
@@ -142,7 +198,8 @@ def test_runs_do_not_mix_and_gradients_reach_everything() -> None:
 
 def test_the_gradient_passes_straight_through_the_code() -> None:
     parameters = initial(SMALL, [1], torch.float64)
-    record = full_history.remember({name: value.requires_grad_() for name, value in parameters.items()}, *_inputs())
+    given = {name: value.requires_grad_() for name, value in parameters.items()}
+    record = full_history.remember(given, PLAIN, Inputs(*_inputs()))
     assert torch.equal(record.embedding[0], parameters["codebook"][0][record.code[0]])
     bias, codebook = parameters["state.bias"], parameters["codebook"]
     past, none = torch.autograd.grad(record.embedding.sum(), (bias, codebook), allow_unused=True)
@@ -158,7 +215,7 @@ def test_steps_see_the_frames_that_sequences_see() -> None:
     _, whole = _act(parameters, still, still, frames)
     memory = full_history.start(parameters, N)
     for t in range(2):
-        memory, record = full_history.step(parameters, memory, still[t], still[t], frames[t])
+        memory, record = full_history.step(parameters, PLAIN, memory, Inputs(still[t], still[t], frame=frames[t]))
         action = act(parameters, Architecture(), record)
         torch.testing.assert_close(action, whole[:, t], rtol=0, atol=1e-12)
     assert (whole[:, :, 0] - whole[:, :, 1]).abs().min() > 1e-6  # all else is equal: the frames tell them apart

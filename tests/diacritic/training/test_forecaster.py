@@ -4,11 +4,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from diacritic.memory import full_history
+from diacritic.memory.layers import linear
 from diacritic.memory.shape import Shape
 from diacritic.training import forecaster
+from diacritic.training.forecaster import Form
+from diacritic.training.preset import preset
+from diacritic.training.randomness import initial
 
 T = 8
 CUE, FIRST, LAST = 2, 4, 7  # the cue's second bit shows at step 2; its bits are used at steps 4 and 7
+QUICK = Form(rate=2e-3)
 VECTORS, SYMBOLS = Shape(3, 3, horizon=T), Shape(3, 3, symbolic=True, horizon=T)
 
 
@@ -59,7 +65,7 @@ def test_it_learns_conditional_means_of_every_offset() -> None:
     targets = forecaster.every_offset(T)
     weight = torch.tensor([3.0, 1.0, 3.0, 1.0])
     trained = forecaster.train_forecaster(
-        VECTORS, observations, previous, actions, targets, [0, 1], weight=weight, steps=150, rate=2e-3
+        VECTORS, observations, previous, actions, targets, [0, 1], weight=weight, steps=150, how=QUICK
     )
     got = forecaster.forecast(trained, VECTORS, targets, observations, previous)
     want = forecaster.recorded(actions, targets).clone()
@@ -73,7 +79,7 @@ def test_it_learns_conditional_means_of_every_offset() -> None:
 def test_it_learns_the_probabilities_of_pending_symbols() -> None:
     observations, previous, actions = _two_cues()
     targets = forecaster.decisions(T, torch.tensor([FIRST, LAST]))
-    trained = forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [3], steps=120, rate=2e-3)
+    trained = forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [3], steps=120, how=QUICK)
     got = forecaster.forecast(trained, SYMBOLS, targets, observations, previous)[0]
     torch.testing.assert_close(got.sum(-1), torch.ones(T, 4, 2))
     assert ((got[1, :, 0] - actions[FIRST]).abs() < 0.1).all()
@@ -81,12 +87,49 @@ def test_it_learns_the_probabilities_of_pending_symbols() -> None:
     assert ((got[1, :, 1] - torch.tensor([0.0, 0.5, 0.5])).abs() < 0.2).all()
 
 
+def test_the_releases_forecaster_takes_the_gradient_of_summed_errors_of_drawn_episodes() -> None:
+    """Its first update, spelled out: 256 draws, a sum over outputs, no clipping, Adam at 1e-3."""
+    observations, previous, actions = _two_cues()
+    targets, how = forecaster.every_offset(T), forecaster.form(preset("release"))
+    assert (how.rate, how.clip, how.batch, how.redrawn, how.numbers) == (1e-3, None, 256, True, "sum")
+    assert forecaster.form(preset("release"), frames=True).batch == 64
+    assert forecaster.form(preset("carousel")) == Form()
+    layers = forecaster.weights(VECTORS, targets, how)
+    assert layers["forecast.hidden.weight"].shape == (32, 128)
+    assert layers["block0.expand.weight"].shape == (128, 256)
+    begun = {name: value.requires_grad_() for name, value in initial(layers, [5]).items()}
+    drawn = forecaster._draw(torch.ones(4), torch.tensor([5]), torch.tensor(0), 256)[0]
+    seen, did = (torch.nn.functional.pad(x, (0, 5)) for x in (observations[:, drawn], previous[:, drawn]))
+    state = linear(begun, "state", full_history.encode(begun, seen, did)[0].flatten(0, 1))
+    raw = linear(begun, "forecast.out", torch.relu(linear(begun, "forecast.hidden", state))).view(T, 256, -1)
+    total = torch.zeros(())
+    for t in range(T):
+        for j in range(T - 1 - t):
+            error = raw[t, :, 3 * j : 3 * j + 3] - actions[t + j + 1, drawn]
+            total = total + error.square().sum() / (T * 256)
+    total.backward()
+    trained = forecaster.train_forecaster(VECTORS, observations, previous, actions, targets, [5], steps=1, how=how)
+    for name, value in begun.items():
+        slope = torch.zeros_like(value) if value.grad is None else value.grad
+        wanted = value - 1e-3 * slope / (slope.abs() + 1e-8)
+        sure = slope.abs() > 1e-5  # a sign that rounding does not decide
+        torch.testing.assert_close(trained[name][sure], wanted[sure], rtol=0, atol=1e-5)
+
+
 def _short(seeds: list[int], batch: int) -> dict[str, Tensor]:
     observations, previous, actions = _two_cues()
     targets = forecaster.every_offset(T)
     weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
     return forecaster.train_forecaster(
-        SYMBOLS, observations, previous, actions, targets, seeds, weight=weight, steps=4, batch=batch
+        SYMBOLS,
+        observations,
+        previous,
+        actions,
+        targets,
+        seeds,
+        weight=weight,
+        steps=4,
+        how=Form(batch=batch),
     )
 
 
@@ -116,7 +159,7 @@ def test_images_are_read_where_there_are_frames() -> None:
     actions[2, 2:] = 1.0
     targets = forecaster.decisions(3, torch.tensor([2]))
     shape = Shape(1, 1, horizon=3, frames=True)
-    trained = forecaster.train_forecaster(shape, low, low, actions, targets, [0], frames=frames, steps=30, rate=2e-3)
+    trained = forecaster.train_forecaster(shape, low, low, actions, targets, [0], frames=frames, steps=30, how=QUICK)
     got = forecaster.forecast(trained, shape, targets, low, low, frames)[0, 0, :, 0, 0]
     torch.testing.assert_close(got, actions[2, :, 0], rtol=0, atol=0.2)
 

@@ -6,6 +6,7 @@ from carrier_twin import symbols, vectors
 from diacritic.memory import full_history, gru
 from diacritic.memory.act import act
 from diacritic.memory.layers import linear, read
+from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
@@ -39,7 +40,7 @@ def test_a_history_is_quantised_at_every_prefix() -> None:
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
     memory = full_history.start(cohort.parameters, 3)
     for t in range(5):
-        memory, record = full_history.step(cohort.parameters, memory, seen[t], did[t])
+        memory, record = full_history.step(cohort.parameters, plan.carrier, memory, Inputs(seen[t], did[t]))
         action = act(cohort.parameters, cohort.plan.carrier, record)
         assert torch.equal(trace.step_code[:, t], record.code)
         part = linear(trace.parameters, "act.observation", trace.step_features[:, t])

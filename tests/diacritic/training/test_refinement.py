@@ -1,8 +1,11 @@
 """The least consistent code is split along the main direction of its proposals."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from carrier_twin import lively, symbols, vectors
+from carrier_twin import NARROW, lively, symbols, vectors
+from torch import Tensor
 
 from diacritic.memory.shape import Architecture
 from diacritic.training import refinement
@@ -11,7 +14,9 @@ from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.randomness import normal
 from diacritic.training.refinement import inconsistency, refine
+from diacritic.training.schedule import STREAMS
 
 
 def _cohort(data: Data, codes: int = 12) -> Cohort:
@@ -92,6 +97,62 @@ def test_proposals_that_are_no_numbers_stop_no_cohort() -> None:
     after = cohort.parameters["codebook"]
     assert torch.equal(after[1], before[1])
     assert not torch.equal(after[0], before[0])
+
+
+@pytest.mark.parametrize("name", ["refinement", "refinement+bfs"])
+@pytest.mark.parametrize("batch", [24, None])
+def test_the_releases_split_in_a_loop(name: str, batch: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Group the batch by step and code, take the worst group, and put a free code among its worse half."""
+    monkeypatch.setattr(refinement, "MEMBERS", 4)
+    data, how = vectors(5, 10, seed=3), replace(preset("release"), batch_within=False)
+    plan = Plan(learner(name), how, tuple(map(Run, range(6))), 40, NARROW, batch, precision=torch.float64)
+    cohort = Cohort(plan, data, parameters=lively(initial_weights(plan, data), list(range(6))))
+    weight = cohort.episode_weight()
+    found, changed = refinement.split(cohort)
+    trace, split = cohort.trace(weight), 0
+    error, noise = refinement.residual(cohort, trace).detach(), cohort.schedule.uniform(STREAMS["refine"], 2, 3)
+    for run in range(6):
+        members: dict[tuple[int, int], list[tuple[float, Tensor]]] = {}
+        for t in range(5):
+            for n in range(10):
+                times = round(float(weight[run, n]) * batch) if batch else 1
+                one = float(error[run, t, n]), trace.steps(trace.proposal)[run, t, n]
+                members.setdefault((t, int(trace.step_code[run, t, n])), []).extend([one] * times)
+        everything = [e for group in members.values() for e, _ in group]
+        large = {key: sum(e for e, _ in group) / len(group) for key, group in members.items() if len(group) >= 4}
+        worst = max(large, key=lambda key: large[key])
+        middle = sorted(e for e, _ in members[worst])[(len(members[worst]) - 1) // 2]
+        above = [x for e, x in members[worst] if e > middle]
+        free = sorted(set(range(6)) - {code for _, code in members if members[_, code]})
+        due = bool(free) and len(above) >= 2 and large[worst] > 1.5 * sum(everything) / len(everything)
+        assert bool(changed[run].any()) == due
+        if due:
+            split += 1
+            wanted = torch.stack(above).mean(0) + 0.01 * normal(noise)[run]
+            torch.testing.assert_close(found[run, free[0]], wanted.detach())
+            assert changed[run].flatten().nonzero().flatten().tolist() == free[:1]
+    assert 0 < split < 6
+
+
+def test_the_release_refines_after_the_update_and_keeps_the_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refinement, "RELEASED_EVERY", 2)
+    monkeypatch.setattr(refinement, "RELEASED_FROM", 4)
+    seen = []
+
+    def split(cohort: Cohort) -> tuple[Tensor, Tensor]:
+        seen.append(cohort.step)
+        book = cohort.parameters["codebook"].detach()
+        mask = torch.zeros_like(book[..., :1], dtype=torch.bool)
+        mask[:, 5] = True
+        return torch.full_like(book, 7.0), mask
+
+    monkeypatch.setattr(refinement, "split", split)
+    how = replace(preset("release"), restarts=0)
+    cohort = Cohort(Plan(learner("refinement"), how, (Run(1),), 40, NARROW), vectors(4, 6))
+    cohort.advance(7)
+    assert seen == [4, 6]
+    assert (cohort.parameters["codebook"][0, 5] == 7).all()
+    assert cohort.optimiser.views(cohort.optimiser.mean)["codebook"][0, 0].any()
 
 
 def test_it_falls_due_every_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:

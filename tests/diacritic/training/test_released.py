@@ -48,6 +48,10 @@ def test_continuations_start_everywhere_and_all_offsets_have_one_head() -> None:
     assert released(learner("dual-detached")).terms[-1] == Identification(own_features=True)
 
 
+def test_the_codes_of_a_full_history_are_paid_for() -> None:
+    assert released(learner("full-history")).terms[-1] == Rate("bits", True)
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_twice_is_once(name: str) -> None:
     once = released(learner(name))

@@ -6,7 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from diacritic.memory.layers import Weight, read, reader
+from diacritic.memory.act import execute
+from diacritic.memory.layers import Weight, linear, read, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import need
@@ -19,7 +20,8 @@ class Controlled:
     """w ℓ(choice | C_t, Ō_t) + ℓ(A_t | O_t, choice).
 
     `hierarchical`: the choice is a symbolic action (cross-entropy of weight w), and the controller is taught with the
-    expert's choice. `intent`: the choice is itself an action (squared error), and the controller refines it.
+    expert's choice. `intent`: the choice is itself an action (squared error), and the controller refines it: from
+    g_o(O_t), or from O_t by a correction that is added to it; the choice then learns from the sum as well.
     """
 
     choice: Literal["hierarchical", "intent"] = "hierarchical"
@@ -28,15 +30,15 @@ class Controlled:
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         chosen = shape.classes if self.choice == "hierarchical" else shape.action
-        head = reader("choose", architecture.feature_size, architecture.code_size, architecture.width, chosen)
-        return head | reader("act", architecture.feature_size, chosen, architecture.width, shape.action, hidden=2)
+        features, width = architecture.feature_size, architecture.width
+        raw = architecture.controller_reads == "observation"
+        hidden = 2 if raw and self.choice == "intent" else 1
+        head = reader("choose", features, architecture.code_size, width, chosen, hidden)
+        name, shown = ("control", shape.observation) if raw else ("act", features)
+        return head | reader(name, shown, chosen, width, shape.action, hidden=2)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
-        part = torch.baddbmm(
-            trace.parameters["choose.observation.bias"].unsqueeze(1),
-            trace.side,
-            trace.parameters["choose.observation.weight"],
-        )
+        part = linear(trace.parameters, "choose.observation", trace.side)
         chosen = read(trace.parameters, "choose", trace.spread(part), trace.embedding)
         target = data.target.reshape(1, -1, data.shape.action)
         if self.choice == "hierarchical":
@@ -46,7 +48,7 @@ class Controlled:
             one_hot = torch.nn.functional.one_hot(classes, data.shape.classes).to(chosen.dtype)
             given = one_hot.expand(len(chosen), -1, -1)
         else:
-            choosing = (chosen - target).square().mean(-1)
-            given = chosen.detach()
-        acting = (read(trace.parameters, "act", trace.part("act"), given) - target).square().mean(-1)
-        return trace.mean(self.weight * choosing + acting)
+            choosing, given = (chosen - target).square().mean(-1), chosen
+        observation = data.observation[data.observation_index].flatten(0, 1)
+        done = execute(trace.parameters, self.choice, trace.spread(trace.features), observation, given)
+        return trace.mean(self.weight * choosing + (done - target).square().mean(-1))

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 import torch
-from carrier_twin import TINY, Scene, error, gradients, head, one_of, scene, vectors
+from carrier_twin import NARROW, TINY, Architecture, Scene, error, gradients, head, one_of, scene, vectors
 
 from certify.errors import UserError
 from diacritic.training.data import Data
@@ -14,17 +14,19 @@ from diacritic.training.objectives.readout import Controlled
 Choice = Literal["hierarchical", "intent"]
 
 
-def _scene(choice: Choice, weight: float, data: Data) -> tuple[Controlled, Scene]:
+def _scene(choice: Choice, weight: float, data: Data, carrier: Architecture = TINY) -> tuple[Controlled, Scene]:
     term = Controlled(choice, weight)
-    return term, scene([term], data, replace(TINY, side="symbol", readout=choice))
+    return term, scene([term], data, replace(carrier, side="symbol", readout=choice))
 
 
 @pytest.mark.parametrize("weight", [1.0, 30.0])
 @pytest.mark.parametrize("choice", ["hierarchical", "intent"])
-def test_a_choice_and_its_execution(choice: Choice, weight: float) -> None:
-    data = vectors(4, 3)
+@pytest.mark.parametrize("carrier", [TINY, NARROW])
+def test_a_choice_and_its_execution(choice: Choice, weight: float, carrier: Architecture) -> None:
+    """The authors' controller reads the observation itself, and what it does is added to an intent."""
+    data, raw = vectors(4, 3), carrier.controller_reads == "observation"
     assert data.classes is not None
-    term, at = _scene(choice, weight, data)
+    term, at = _scene(choice, weight, data, carrier)
     values = {}
     for s, t, n in at.places:
         p, target = one_of(at.parameters, s), data.target[t, n]
@@ -35,8 +37,17 @@ def test_a_choice_and_its_execution(choice: Choice, weight: float) -> None:
             given = torch.eye(3, dtype=torch.float64)[wanted]  # taught with the expert's choice
         else:
             choosing, given = error(chosen, target, False), chosen
-        values[s, t, n] = weight * choosing + error(head(p, "act", at.features(s, t, n), given), target, False)
+        if raw:
+            done = head(p, "control", data.observation[data.observation_index[t, n]], given.detach())
+            done = chosen + done if choice == "intent" else done
+        else:
+            done = head(p, "act", at.features(s, t, n), given.detach())
+        values[s, t, n] = weight * choosing + error(done, target, False)
     found = term.loss(at.trace, data, at.schedule)
+    wanted = gradients(at.literal(values), at.parameters)
+    for name, flow in gradients(found, at.parameters).items():
+        torch.testing.assert_close(flow, wanted[name], rtol=1e-10, atol=1e-10)
+    assert ("choose.hidden1.weight" in at.parameters) == (raw and choice == "intent")
     torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
 
 
