@@ -8,8 +8,8 @@ from study_rows import run_of
 from certify import certify
 from certify.zoo import build
 from diacritic.rollout.machine import from_certified, packed
-from diacritic.studies.judge import judge_machine
 from diacritic.studies.ledger import Row, merge_ledger, named, read_ledger
+from diacritic.studies.symbolic import judge
 from diacritic.studies.tasks import task
 from reproduction.__main__ import main
 from reproduction.beyond_paper.barrier_page import between
@@ -24,7 +24,7 @@ def solved(seed: int = 0, **more: object) -> Row:
     """A run that has learned what certify knows."""
     model = build("memory-chain", bits=1, delay=10)
     machine = from_certified(certify(model).machine, model)
-    known = judge_machine(task("memory-chain", bits=1, delay=10), "external", machine.move, machine.act)
+    known = judge(task("memory-chain", bits=1, delay=10), "external", machine)
     assert known["machine"] == packed(machine)
     cell = next(
         cell for cell in CELLS if (cell.study, cell.task.title) == ("community", "memory-chain bits=1 delay=10")

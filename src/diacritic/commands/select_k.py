@@ -48,18 +48,19 @@ class SelectK:
         with remedies():
             from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.codebook import select
-            from diacritic.studies.engine import Setting, jobs_of, run_here
+            from diacritic.studies.engine import StudySettings, jobs_of, run_here
             from diacritic.studies.ledger import key_of, named, read_ledger
 
             cell = self._cell()
-            setting = Setting(self.out, self.out / "work", self.demos, self.out / "runs", self.device, episodes=0)
+            folders = self.out, self.out / "work", self.demos, self.out / "runs"
+            settings = StudySettings(*folders, self.device, episodes=0)
             with working("certifying the task"):
                 bound = fewest_codes(cell, self.demos)
             print(f"{cell.task.title}: the certified bound is {bound} codes", flush=True)
 
             def train(codes: int) -> Sequence[dict[str, Any]]:
                 tried = replace(cell, codes=codes)
-                run_here(jobs_of([tried], setting), setting, say=_quiet)
+                run_here(jobs_of([tried], settings), settings, say=_quiet)
                 wanted = {key_of(named(tried, seed)) for seed in tried.run_seeds}
                 rows = [row for row in read_ledger(self.out / "select-k.jsonl") if key_of(row) in wanted]
                 bits = {name: value for row in rows if row["sufficient"] for name, value in row["rate"].items()}

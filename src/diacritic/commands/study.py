@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diacritic.studies.cell import Cell, Study
-    from diacritic.studies.engine import Setting
+    from diacritic.studies.engine import StudySettings
 
 Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")]
 QUICK = Path("out") / "quick"
@@ -77,17 +77,17 @@ class StudyPaths:
     threads: int = 0
     """Threads that simulate; 0 for one a core."""
 
-    def setting(self, work: Path, device: str = "cpu", quick: bool = False) -> "Setting":
+    def settings(self, work: Path, device: str = "cpu", quick: bool = False) -> "StudySettings":
         """The same for an engine."""
         from diacritic.rollout.closed_loop import EPISODES
         from diacritic.studies.choose import QUICK_EPISODES_PLAYED, QUICK_STEPS
-        from diacritic.studies.engine import Setting
+        from diacritic.studies.engine import StudySettings
         from diacritic.training.demonstrations import FORECASTER_STEPS
 
         episodes = (QUICK_EPISODES_PLAYED if quick else EPISODES) if self.episodes is None else self.episodes
         results = self.results or (QUICK / "results" if quick else Path("results"))
         forecaster = QUICK_STEPS if quick else FORECASTER_STEPS
-        return Setting(results, work, self.demos, self.runs, device, episodes, self.threads, forecaster)
+        return StudySettings(results, work, self.demos, self.runs, device, episodes, self.threads, forecaster)
 
 
 @dataclass(frozen=True)
@@ -160,16 +160,16 @@ class Run(Catalogue):
             if self.dry_run:
                 _show_cells(cells)
                 return 0
-            setting = self.paths.setting(self.work, _device(self.device), self.selection.quick)
-            with disk_faults(), locked(setting.work), locked(setting.results):
-                jobs = jobs_of(cells, setting)
+            settings = self.paths.settings(self.work, _device(self.device), self.selection.quick)
+            with disk_faults(), locked(settings.work), locked(settings.results):
+                jobs = jobs_of(cells, settings)
                 print(f"{len(cells)} cells, {len(jobs)} cohorts to run", flush=True)
                 if self.engine == "local":
-                    run_here(jobs, setting, self.together, _say)
+                    run_here(jobs, settings, self.together, _say)
                 else:
                     from diacritic.studies.cluster import run_on_ray
 
-                    run_on_ray(jobs, setting, self.address, _say)
+                    run_on_ray(jobs, settings, self.address, _say)
         return 0
 
 
@@ -212,16 +212,16 @@ class Export(Catalogue):
             from diacritic.studies.engine import missing_cells
             from diacritic.studies.job_manifest import export, pack
 
-            setting = self.paths.setting(self.out, quick=self.selection.quick)
+            settings = self.paths.settings(self.out, quick=self.selection.quick)
             studies = self.chosen()
             wanted = [cell for cell in self.selection.cells(studies) if cell.task.recorded]
-            cells = missing_cells(wanted, setting.results)
+            cells = missing_cells(wanted, settings.results)
             if not cells:
                 said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
                 raise UserError(" ".join(study.name for study in studies), f"{said}; there is nothing to export")
             with disk_faults(), locked(self.out):
-                train_jobs, placed = pack(cells, setting.demos, setting.forecaster_steps)
-                export(train_jobs, placed, self.out, setting.demos)
+                train_jobs, placed = pack(cells, settings.demos, settings.forecaster_steps)
+                export(train_jobs, placed, self.out, settings.demos)
             size = sum(path.stat().st_size for path in (self.out / "demos").iterdir())
             runs = sum(len(train_job.runs) for train_job in train_jobs)
             print(f"{self.out}: {len(cells)} cells, {len(train_jobs)} cohorts, {runs} runs, demos {size / 1e6:.1f} MB")
@@ -242,12 +242,11 @@ class Import:
             from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.collect import import_results
 
-            setting = self.paths.setting(self.folder)
-            with disk_faults(), locked(setting.results):
-                number = import_results(
-                    self.folder, setting.results, setting.runs, setting.demos, setting.episodes, setting.threads, _say
-                )
-            print(f"{number} cells got new rows in {setting.results}")
+            settings = self.paths.settings(self.folder)
+            with disk_faults(), locked(settings.results):
+                folders = settings.results, settings.runs, settings.demos
+                number = import_results(self.folder, *folders, settings.episodes, settings.threads, _say)
+            print(f"{number} cells got new rows in {settings.results}")
         return 0
 
 

@@ -1,6 +1,6 @@
 """The Ray engine: cohorts where the GPUs are, rollouts on CPUs, and the ledgers written by one driver alone.
 
-All machines must see the folders of the setting. A task whose worker dies is started again by Ray; since results and
+All machines must see the folders of the settings. A task whose worker dies is started again by Ray; since results and
 rows are found by what decides them, nothing is lost and nothing is entered twice. The driver is a process of its own:
 when the head of a cluster goes away, Ray ends whatever process is connected to it.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.studies.collect import Say, enter, summaries
-from diacritic.studies.engine import Job, Setting, judge_one, train_one
+from diacritic.studies.engine import Job, StudySettings, judge_one, train_one
 from diacritic.studies.ledger import Row
 
 RETRIES = 3
@@ -25,13 +25,13 @@ PATIENCE = 5.0  # seconds for a cluster to answer
 AHEAD = 2  # tasks that wait for every CPU, at most
 
 
-def run_on_ray(jobs: Sequence[Job], setting: Setting, address: str | None = None, say: Say = print) -> None:
+def run_on_ray(jobs: Sequence[Job], settings: StudySettings, address: str | None = None, say: Say = print) -> None:
     """All jobs on a cluster, or on one that is started here; rows are entered as they come."""
     _ray()
     _knock(address)
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)
-    driver = context.Process(target=_drive, args=(list(jobs), replace(setting, threads=1), address, there))
+    driver = context.Process(target=_drive, args=(list(jobs), replace(settings, threads=1), address, there))
     driver.start()
     there.close()
     ended = False
@@ -65,7 +65,7 @@ def _knock(address: str | None) -> None:
         raise UserError("--address", reason) from None
 
 
-def _drive(jobs: list[Job], setting: Setting, address: str | None, back: Connection) -> None:
+def _drive(jobs: list[Job], settings: StudySettings, address: str | None, back: Connection) -> None:
     """The driver: what it says goes back line by line, then how it ended."""
     ray = _ray()
     try:
@@ -73,7 +73,7 @@ def _drive(jobs: list[Job], setting: Setting, address: str | None, back: Connect
             ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError, ValueError) as problem:
             raise UserError("--address", f"no Ray cluster answers at {address!r} ({problem})") from None
-        _run(ray, jobs, setting, lambda line: back.send(("say", line)))
+        _run(ray, jobs, settings, lambda line: back.send(("say", line)))
         back.send(("end",))
     except UserError as problem:
         back.send(("error", problem.place, problem.reason))
@@ -84,8 +84,8 @@ def _drive(jobs: list[Job], setting: Setting, address: str | None, back: Connect
         back.close()
 
 
-def _run(ray: Any, jobs: Sequence[Job], setting: Setting, say: Say) -> None:
-    gpus = 1 if setting.device.startswith("cuda") else 0
+def _run(ray: Any, jobs: Sequence[Job], settings: StudySettings, say: Say) -> None:
+    gpus = 1 if settings.device.startswith("cuda") else 0
     first = ray.remote(_first_stage).options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
     judge = ray.remote(judge_one).options(num_cpus=1, max_retries=RETRIES)
     room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -93,23 +93,23 @@ def _run(ray: Any, jobs: Sequence[Job], setting: Setting, say: Say) -> None:
     while waiting or stages:
         while waiting and len(stages) < room:
             job = waiting.popleft()
-            stages[first.remote(job, setting)] = job, job.train_job is None
+            stages[first.remote(job, settings)] = job, job.train_job is None
         (ready, *_), _ = ray.wait(list(stages), num_returns=1)
         job, judged = stages.pop(ready)
         found = _get(ray, ready, job)
         if not judged:
-            stages[judge.remote(job, setting)] = job, True
+            stages[judge.remote(job, settings)] = job, True
             continue
         rows: list[Row] = found
-        enter(rows, setting.results)
+        enter(rows, settings.results)
         for line in summaries(rows, job.cells):
             say(line)
 
 
-def _first_stage(job: Job, setting: Setting) -> list[Row] | None:
+def _first_stage(job: Job, settings: StudySettings) -> list[Row] | None:
     """Training, which may need a GPU; a symbolic job is judged in the same breath."""
-    train_one(job, setting)
-    return judge_one(job, setting) if job.train_job is None else None
+    train_one(job, settings)
+    return judge_one(job, settings) if job.train_job is None else None
 
 
 def _get(ray: Any, reference: Any, job: Job) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from certify.progress import track
+from certify.progress import track, working
 from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies import symbolic
 from diacritic.studies.cell import Cell
@@ -22,7 +22,7 @@ from diacritic.training.worker import read_result, train_folder
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudySettings:
     """Where and with what jobs run; several machines must see the same folders."""
 
     results: Path
@@ -60,18 +60,18 @@ class Job:
         return self.train_job.name if self.train_job else f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}"
 
 
-def jobs_of(cells: Iterable[Cell], setting: Setting) -> list[Job]:
+def jobs_of(cells: Iterable[Cell], settings: StudySettings) -> list[Job]:
     """The jobs that the ledgers lack; their recordings are made and their training jobs are written at once."""
-    missing = missing_cells(cells, setting.results)
+    missing = missing_cells(cells, settings.results)
     jobs = [Job(((cell, tuple(range(cell.seeds))),)) for cell in missing if not cell.task.recorded]
     recorded = [cell for cell in missing if cell.task.recorded]
     if recorded:
-        train_jobs, placed = pack(recorded, setting.demos, setting.forecaster_steps)
+        train_jobs, placed = pack(recorded, settings.demos, settings.forecaster_steps)
         for cell in track(recorded, "fresh recordings"):
-            recording(cell, setting.demos, fresh=True)
-        export(train_jobs, placed, setting.work, setting.demos)
+            recording(cell, settings.demos, fresh=True)
+        export(train_jobs, placed, settings.work, settings.demos)
         for train_job in train_jobs:
-            asked = waiting(placed, train_job.name, setting.results)
+            asked = waiting(placed, train_job.name, settings.results)
             if asked:
                 jobs.append(Job(tuple((cell, tuple(runs)) for cell, runs in asked), train_job))
     return jobs
@@ -83,40 +83,41 @@ def missing_cells(cells: Iterable[Cell], results: Path) -> list[Cell]:
     return [cell for cell in cells if any(key_of(named(cell, seed)) not in done for seed in cell.run_seeds)]
 
 
-def train_one(job: Job, setting: Setting) -> None:
+def train_one(job: Job, settings: StudySettings) -> None:
     """Train the cohort of a recorded job, unless its result is there."""
     if job.train_job is not None:
-        train_folder(setting.work, setting.trained, setting.device, only=job.train_job.name)
+        train_folder(settings.work, settings.trained, settings.device, only=job.train_job.name)
 
 
-def judge_one(job: Job, setting: Setting) -> list[Row]:
+def judge_one(job: Job, settings: StudySettings) -> list[Row]:
     """The rows of a job whose cohort is trained; a symbolic one is trained on the spot."""
     if job.train_job is None:
-        return symbolic.run_cell(job.asked[0][0], setting.device)
-    result = read_result(job.train_job, setting.trained)
+        return next(symbolic.run_cells(job.cells, settings.device))
+    result = read_result(job.train_job, settings.trained)
     assert result is not None  # it has been trained
     asked = [(cell, list(runs)) for cell, runs in job.asked]
-    return judge_result(result, asked, setting.runs, setting.demos, setting.episodes, setting.threads)
+    return judge_result(result, asked, settings.runs, settings.demos, settings.episodes, settings.threads)
 
 
-def run_one(job: Job, setting: Setting) -> list[Row]:
+def run_one(job: Job, settings: StudySettings) -> list[Row]:
     """Train and judge one job."""
-    train_one(job, setting)
-    return judge_one(job, setting)
+    train_one(job, settings)
+    return judge_one(job, settings)
 
 
-def run_here(jobs: Sequence[Job], setting: Setting, together: int = 1, say: Say = print) -> None:
+def run_here(jobs: Sequence[Job], settings: StudySettings, together: int = 1, say: Say = print) -> None:
     """All jobs on this machine; with `together`, so many cohorts train in turns."""
     if together > 1 and any(job.train_job for job in jobs):
-        train_folder(setting.work, setting.trained, setting.device, together)
-    exact = [job.asked[0][0] for job in jobs if job.train_job is None] if together > 1 else []
-    for rows in symbolic.run_cells(exact, setting.device, together):
-        _entered(rows, exact, setting, say)
-    for job in track([job for job in jobs if job.train_job or together < 2], "jobs"):
-        _entered(run_one(job, setting), job.cells, setting, say)
+        train_folder(settings.work, settings.trained, settings.device, together)
+    exact = [job.asked[0][0] for job in jobs if job.train_job is None]
+    with working("training symbolic cells"):
+        for rows in symbolic.run_cells(exact, settings.device, together):
+            _entered(rows, exact, settings, say)
+    for job in track([job for job in jobs if job.train_job], "jobs"):
+        _entered(run_one(job, settings), job.cells, settings, say)
 
 
-def _entered(rows: Sequence[Row], cells: Sequence[Cell], setting: Setting, say: Say) -> None:
-    enter(rows, setting.results)
+def _entered(rows: Sequence[Row], cells: Sequence[Cell], settings: StudySettings, say: Say) -> None:
+    enter(rows, settings.results)
     for line in summaries(rows, cells):
         say(line)

@@ -12,12 +12,12 @@ from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
 from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.evaluate import evaluation_of, mean_over
-from diacritic.measure.flags import CORRECT, class_error
+from diacritic.measure.flags import CORRECT
 from diacritic.measure.gates import Gate, full, relaxed, task_gate
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.resolution import GRIDS, resolution_sweep
-from diacritic.measure.trace import teacher_forced
+from diacritic.measure.trace import RecordedTrace, teacher_forced
 from diacritic.measure.windows import Steps, task_windows
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.scale import Scale
@@ -35,7 +35,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class ExpertTrace:
+class ScoredTrace:
     """A cohort on episodes of a recording while the expert acts."""
 
     demos: Demos
@@ -66,10 +66,10 @@ class Measured:
 
     task: Task
     result: Result
-    held_out: ExpertTrace
-    recorded: ExpertTrace
+    held_out: ScoredTrace
+    recorded: ScoredTrace
     """All episodes of the recording, those that were learned from among them."""
-    fresh: ExpertTrace
+    fresh: ScoredTrace
     on_the_way: Mapping[int, CohortScores]
     """Scores on the held-out episodes by step of training."""
     content: Mapping[str, Floats]
@@ -139,23 +139,19 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     held = demos.take(slice(result.train_job.demonstrations, None))
     whole = Classes.of(demos.symbols, demos.choices)
     classes = whole.take(slice(result.train_job.demonstrations, None))
-    trace = teacher_forced(player, demos, task, demos.symbol_names)
-    recorded = _trace(demos, trace.codes, score_cohort(trace.codes, whole), trace.actions, player, task)
+    trace, again = (teacher_forced(player, shown, task, demos.symbol_names) for shown in (demos, fresh))
     later = np.s_[:, :, result.train_job.demonstrations :]
-    codes, actions = trace.codes[later], trace.actions[later]
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
-    scores = score_cohort(last, classes)
-    own = _trace(held, last, scores, actions, player, task)
-    again = teacher_forced(player, fresh, task, demos.symbol_names)
-    seen, acted = again.codes, again.actions
-    other = _trace(fresh, seen, score_cohort(seen, Classes.of(fresh.symbols, fresh.choices)), acted, player, task)
+    own = scored(RecordedTrace(held, last, trace.actions[later]), classes, task, player.scale)
+    recorded = scored(trace, whole, task, player.scale)
+    other = scored(again, Classes.of(fresh.symbols, fresh.choices), task, player.scale)
     binner = binner_of(demos)
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
     led = None
     if episodes and task.handover is not None:
         led = play(task, player, episodes, 0, binner, threads, takeover(task, task.handover))
-    on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: scores}
-    same = (codes == last).mean((1, 2))
+    on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: own.scores}
+    same = (trace.codes[later] == last).mean((1, 2))
     played = () if loop is None else own_scores(loop, demos, whole)
     return Measured(task, result, own, recorded, other, on_the_way, own.content(), same, loop, played, led)
 
@@ -172,12 +168,11 @@ def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScore
     return [score_cohort(codes[None], classes) for codes, classes in zip(loop.codes, met, strict=True)]
 
 
-def _trace(
-    demos: Demos, codes: Ints, scores: CohortScores, actions: Floats, player: Policies, task: Task
-) -> ExpertTrace:
-    return ExpertTrace(
-        demos, task, codes, scores, decision_errors(actions, demos, task), imitation_error(actions, demos, player.scale)
-    )
+def scored(trace: RecordedTrace, classes: Classes, task: Task, scale: Scale) -> ScoredTrace:
+    """A trace against the classes of its episodes; errors of actions in standard deviations, as imitation has them."""
+    apart = (trace.actions - trace.demos.actions) / scale.action_deviation.numpy()
+    scores, errors = score_cohort(trace.codes, classes), trace.decision_errors(task)
+    return ScoredTrace(trace.demos, task, trace.codes, scores, errors, np.square(apart).mean((2, 3)))
 
 
 def player_of(result: Result) -> Policies:
@@ -210,20 +205,6 @@ def reported(task: Task, required: Sequence[float]) -> dict[str, Steps]:
 def binner_of(demos: Demos) -> Binner:
     """The frozen observation convention of a recording."""
     return Binner.fit(demos.convention, demos.observations, demos.latents)
-
-
-def decision_errors(actions: Floats, demos: Demos, task: Task) -> dict[str, Floats]:
-    """Of every run the share of episodes whose action at a decision is nearest to the mean of another class, [S]."""
-    return {
-        name: np.array([class_error(run[t], demos.actions[t], demos.latents[name]) for run in actions])
-        for name, t in task.decisions.items()
-    }
-
-
-def imitation_error(actions: Floats, demos: Demos, scale: Scale) -> Floats:
-    """Mean squared error of the standardised actions over episodes and components, [S, T]; what imitation minimises."""
-    apart = (actions - demos.actions) / scale.action_deviation.numpy()
-    return np.square(apart).mean((2, 3))
 
 
 def _gated(scores: CohortScores) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ import pytest
 from certify.errors import UserError
 from diacritic.studies import cluster
 from diacritic.studies.choose import cells_of, load_studies
-from diacritic.studies.engine import Setting, jobs_of, run_here
+from diacritic.studies.engine import StudySettings, jobs_of, run_here
 from diacritic.studies.ledger import read_ledger
 
 STUDY = """
@@ -75,9 +75,9 @@ def test_a_killed_worker_costs_nothing_but_time_and_the_ledger_is_that_of_the_lo
         _, complaint = runner.communicate()
     assert runner.returncode == 0, complaint
     assert (tmp_path / "mark").exists(), "no worker was started, and none killed"
-    setting = Setting(tmp_path / "here", tmp_path / "work")
+    settings = StudySettings(tmp_path / "here", tmp_path / "work")
     studies = load_studies(declared(tmp_path))
-    run_here(jobs_of(cells_of(list(studies.values())), setting), setting)
+    run_here(jobs_of(cells_of(list(studies.values())), settings), settings)
     assert rows(tmp_path / "results") == rows(tmp_path / "here")
     assert len(rows(tmp_path / "here")) == 6
 
@@ -99,10 +99,10 @@ def test_a_head_that_goes_away_is_one_line(tmp_path: Path):
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path):
     with pytest.raises(UserError, match=r"no Ray cluster answers at '127\.0\.0\.1:9'"):
-        cluster.run_on_ray([], Setting(tmp_path, tmp_path), "127.0.0.1:9")
+        cluster.run_on_ray([], StudySettings(tmp_path, tmp_path), "127.0.0.1:9")
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r"diacritic\[cluster\]"):
-        cluster.run_on_ray([], Setting(tmp_path, tmp_path))
+        cluster.run_on_ray([], StudySettings(tmp_path, tmp_path))

@@ -11,7 +11,7 @@ import pytest
 from exchanged import FREE, PLAIN
 
 from diacritic.studies.cell import Cell
-from diacritic.studies.engine import Job, Setting, jobs_of, missing_cells, run_here, run_one
+from diacritic.studies.engine import Job, StudySettings, jobs_of, missing_cells, run_here, run_one
 from diacritic.studies.ledger import merge_ledger, read_ledger
 from diacritic.studies.tasks import task
 
@@ -19,9 +19,9 @@ TOY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0
 LONG = replace(TOY, steps=3000)
 
 
-def setting(folder: Path) -> Setting:
+def settings(folder: Path) -> StudySettings:
     places = folder / "results", folder / "work", folder / "demos", folder / "runs"
-    return Setting(*places, episodes=0, threads=1, forecaster_steps=2)
+    return StudySettings(*places, episodes=0, threads=1, forecaster_steps=2)
 
 
 def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -29,7 +29,7 @@ def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def test_both_kinds_run_once_and_only_what_is_missing_runs_again(tmp_path: Path):
-    cells, where = [TOY, PLAIN, FREE], setting(tmp_path)
+    cells, where = [TOY, PLAIN, FREE], settings(tmp_path)
     jobs = jobs_of(cells, where)
     assert [(job.train_job is None, len(job.cells)) for job in jobs] == [(True, 1), (False, 2)]
     said: list[str] = []
@@ -46,7 +46,7 @@ def test_both_kinds_run_once_and_only_what_is_missing_runs_again(tmp_path: Path)
 
 
 def test_a_run_of_another_study_counts(tmp_path: Path):
-    where = setting(tmp_path)
+    where = settings(tmp_path)
     run_here(jobs_of([TOY], where), where, say=lambda line: None)
     assert missing_cells([TOY, replace(TOY, study="other")], where.results) == []
     assert missing_cells([replace(TOY, seeds=3), replace(TOY, steps=5)], where.results) == [
@@ -58,7 +58,7 @@ def test_a_run_of_another_study_counts(tmp_path: Path):
 def test_cohorts_in_turns_give_the_same_rows(tmp_path: Path):
     cells = [PLAIN, replace(PLAIN, learner="matched")]
     for name, together in (("alone", 1), ("turns", 2)):
-        where = replace(setting(tmp_path / name), demos=tmp_path / "demos")
+        where = replace(settings(tmp_path / name), demos=tmp_path / "demos")
         run_here(jobs_of(cells, where), where, together, say=lambda line: None)
     first, second = (read_ledger(tmp_path / name / "results" / "tiny.jsonl") for name in ("alone", "turns"))
     assert without_time(first) == without_time(second)
@@ -71,8 +71,8 @@ from pathlib import Path
 import pytest
 sys.path[:0] = sys.argv[2:]
 from diacritic.studies.engine import jobs_of, run_here
-from test_engine import LONG, TOY, setting
-where = setting(Path(sys.argv[1]))
+from test_engine import LONG, TOY, settings
+where = settings(Path(sys.argv[1]))
 run_here(jobs_of([TOY, LONG], where), where)
 """
 
@@ -87,14 +87,14 @@ def test_kill_nine_loses_no_row(tmp_path: Path):
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     assert [row["steps"] for row in read_ledger(ledger)] == [4, 4]
-    (job,) = jobs_of([TOY, LONG], setting(tmp_path))
+    (job,) = jobs_of([TOY, LONG], settings(tmp_path))
     assert job.cells == [LONG]
 
 
 def test_a_clock_that_jumps_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(time, "time", lambda: 0.0)
-    first = run_one(Job(((TOY, (0, 1)),)), setting(tmp_path))
+    first = run_one(Job(((TOY, (0, 1)),)), settings(tmp_path))
     monkeypatch.setattr(time, "time", lambda: -1e9)
-    second = run_one(Job(((TOY, (0, 1)),)), setting(tmp_path))
+    second = run_one(Job(((TOY, (0, 1)),)), settings(tmp_path))
     assert without_time(first) == without_time(second)
     assert all(row["seconds"] >= 0 for row in (*first, *second))

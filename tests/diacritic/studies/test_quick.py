@@ -8,7 +8,7 @@ import pytest
 from diacritic.studies import choose
 from diacritic.studies.cell import Cell
 from diacritic.studies.choose import cells_of
-from diacritic.studies.engine import Setting, jobs_of, run_here
+from diacritic.studies.engine import StudySettings, jobs_of, run_here
 from diacritic.studies.results import Results
 from diacritic.training.learner import LEARNERS
 from reproduction.catalogue import STUDIES
@@ -45,11 +45,11 @@ def test_a_quick_run_ends_in_the_ledger(name: str, tmp_path: Path, demos: Path, 
         monkeypatch.setattr(choose, f"QUICK_{key}", number)
     study = replace(STUDIES[name], cells=tuple(covered()[name]))
     quick = replace(study, cells=tuple(cells_of([study], seeds=1, quick=True)))
-    setting = Setting(
+    settings = StudySettings(
         tmp_path / "results", tmp_path / "work", demos, tmp_path / "runs", "cpu", 1, 1, forecaster_steps=2
     )
-    run_here(jobs_of(quick.cells, setting), setting, say=lambda line: None)
-    results = Results.read(setting.results)
+    run_here(jobs_of(quick.cells, settings), settings, say=lambda line: None)
+    results = Results.read(settings.results)
     rows = [results.runs(cell) for cell in quick.cells]
     assert [len(found) for found in rows] == [1] * len(quick.cells)
     assert {(row["steps"], row["episodes"], row["same_codes"]) for (row,) in rows} == {(2, 1, 1.0)}

@@ -11,17 +11,18 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.resolution import GRIDS
+from diacritic.measure.trace import RecordedTrace
 from diacritic.rollout.closed_loop import Rollouts
 from diacritic.studies.cell import GateName
 from diacritic.studies.recorded import (
-    ExpertTrace,
     Measured,
+    ScoredTrace,
     gate_of,
-    imitation_error,
     measure,
     own_scores,
     player_of,
     reported,
+    scored,
     sole_carrier,
 )
 from diacritic.studies.recordings import recording
@@ -53,14 +54,14 @@ def measured(folder: Path, result: Result) -> Measured:
     return measure(result, demos, fresh, 0)
 
 
-def with_codes(trace: ExpertTrace, whole: Demos, codes: np.ndarray) -> ExpertTrace:
+def with_codes(trace: ScoredTrace, whole: Demos, codes: np.ndarray) -> ScoredTrace:
     """The same episodes, had the runs shown these codes."""
     classes = Classes.of(whole.symbols, whole.choices).take(slice(whole.episodes - trace.demos.episodes, None))
     return replace(trace, codes=codes, scores=score_cohort(codes, classes))
 
 
 def test_perfect_codes_pass_and_empty_ones_fail(measured: Measured, folder: Path):
-    def best(trace: ExpertTrace) -> np.ndarray:
+    def best(trace: ScoredTrace) -> np.ndarray:
         code = trace.demos.latents["side"] + 2 * trace.demos.latents["slot"]
         codes = np.broadcast_to(code, (2, *trace.demos.symbols.shape)).copy()
         codes[1] = 0
@@ -115,7 +116,8 @@ def test_imitation_errors_are_in_standard_deviations_of_the_action(measured: Mea
     demos, scale = measured.held_out.demos, player_of(measured.result).scale
     apart = np.zeros((2, *demos.actions.shape), np.float32)
     apart[1, 3] = 2 * scale.action_deviation.numpy()  # at step 3, every component
-    found = imitation_error(demos.actions + apart, demos, scale)
+    trace = RecordedTrace(demos, measured.held_out.codes, demos.actions + apart)
+    found = scored(trace, Classes.of(demos.symbols, demos.choices), measured.task, scale).imitation
     expected = np.zeros((2, demos.steps))
     expected[1, 3] = 4
     assert found == pytest.approx(expected, abs=1e-4)
@@ -159,7 +161,9 @@ def played(demos: Demos, codes: np.ndarray) -> Rollouts:
     right = np.ones((runs, episodes), bool)
     symbols = np.broadcast_to(demos.symbols, codes.shape)
     outcome, error = {"success": right, "side": right, "slot": right}, np.zeros(codes.shape)
-    return Rollouts(outcome, ("side", "slot"), error, codes, symbols, None, dict(demos.latents), 0, 0.0, 0.0)
+    seen, done = (np.repeat(values[None], runs, 0) for values in (demos.observations, demos.actions))
+    hidden = dict(demos.latents)
+    return Rollouts(outcome, ("side", "slot"), error, codes, symbols, seen, done, hidden, hidden, 0, 0.0, 0.0)
 
 
 def test_own_occupancy_is_judged_by_the_same_gate(measured: Measured, folder: Path):

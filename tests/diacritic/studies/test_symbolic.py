@@ -9,13 +9,12 @@ import torch
 
 from certify import certify
 from diacritic.measure.evaluate import EpisodeTrace
-from diacritic.rollout.exact import closed_loop
-from diacritic.rollout.machine import from_certified
+from diacritic.measure.trace import symbolic_traces
+from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import enter
-from diacritic.studies.judge import judge_machine, judge_steps
 from diacritic.studies.ledger import REQUIRED, read_ledger
-from diacritic.studies.symbolic import judgements, plan_of, run_cell, run_cells, start
+from diacritic.studies.symbolic import judge, plan_of, run_cells, start
 from diacritic.studies.tasks import model_of, requirement_of, task
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.scheduler import train_round_robin
@@ -27,7 +26,7 @@ def test_the_certified_machine_passes_every_gate_at_the_required_rate():
     place = task("gap", gap1=1, gap2=2)
     machine = from_certified(certify(model_of(place)).machine, model_of(place))
     for gate in ("full", "external", "t-maze"):
-        row = judge_machine(place, gate, machine.move, machine.act)
+        row = judge(place, gate, machine)
         assert row["sufficient"]
         assert row["success"] == pytest.approx(1)
         assert row["rate"] == pytest.approx(row["requirement"])
@@ -38,7 +37,7 @@ def test_the_certified_machine_passes_every_gate_at_the_required_rate():
 def test_a_memoryless_machine_fails():
     place = task("gap", gap1=1, gap2=1)
     good = from_certified(certify(model_of(place)).machine, model_of(place))
-    row = judge_machine(place, "full", np.zeros_like(good.move), good.act)
+    row = judge(place, "full", CodeMachine(np.zeros_like(good.move), good.act))
     assert not row["sufficient"]
     assert row["rate"]["first gap"] == 0
 
@@ -47,7 +46,7 @@ def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
     place = task("passive-t-maze", L=2)
     right = np.array([[True, True], [True, True], [True, False]])
     codes, seen = np.array([[0, 1], [0, 1], [0, 1]]), np.array([[0, 1], [2, 2], [3, 3]])
-    row = judge_steps(place, EpisodeTrace(codes, right, seen, np.array([0.5, 0.5])))
+    row = judge(place, "external", EpisodeTrace(codes, right, seen, np.array([0.5, 0.5])))
     assert row["success"] == 0.5
     assert not row["sufficient"]
     assert row["rate"]["corridor"] == pytest.approx(1.0)
@@ -59,21 +58,21 @@ def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
     cohort = start(cell, "cpu")
     profiles = kl_profile(cohort.trace())
     assert profiles is not None
-    for profile, (judge, *given) in zip(profiles, judgements(cell, cohort), strict=True):
-        row = judge(*given)
+    for profile, trace in zip(profiles, symbolic_traces(cohort, model_of(cell.task)), strict=True):
+        row = judge(cell.task, "full", trace)
         assert row["kl_bits"].keys() == row["rate"].keys()
         assert row["kl_bits"]["first gap"] == pytest.approx(np.mean(profile[2:5]), abs=1e-6)
         assert row["kl_bits"]["second gap"] == pytest.approx(np.mean(profile[5:]), abs=1e-6)
         assert row["kl_bits"]["first gap"] > 0
-    machine, *_ = judgements(TINY, start(TINY, "cpu"))
-    assert "kl_bits" not in machine[0](*machine[1:])
+    machine, *_ = symbolic_traces(start(TINY, "cpu"), model_of(TINY.task))
+    assert "kl_bits" not in judge(TINY.task, "full", machine)
 
 
 def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
     cells = [TINY, replace(TINY, learner="bypass", preset="textbook", rate=3e-3)]
     for rows in run_cells(cells, "cpu", 2):
         enter(rows, tmp_path)
-    enter(run_cell(TINY), tmp_path)
+    enter(next(run_cells([TINY])), tmp_path)
     rows = read_ledger(tmp_path / "toys.jsonl")
     assert len(rows) == 4
     assert all(set(REQUIRED) <= set(row) for row in rows)
@@ -90,15 +89,6 @@ def test_training_together_is_training_alone():
     alone.advance(TINY.steps)
     for name, value in alone.parameters.items():
         assert torch.equal(value, together[0].parameters[name])
-
-
-def test_the_judged_machines_are_those_of_the_weights():
-    cohort = start(TINY, "cpu")
-    (_, place, gate, move, act), *_ = judgements(TINY, cohort)
-    assert (place, gate) == (TINY.task, "full")
-    assert closed_loop(
-        type(from_certified(certify(model_of(place)).machine, model_of(place)))(move, act), model_of(place)
-    )
 
 
 def test_the_textbook_is_bounded_where_the_paper_bounds_it():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from study_rows import run_of
 
-from diacritic.studies.judge import judge_machine
+from diacritic.rollout.machine import CodeMachine
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
+from diacritic.studies.symbolic import judge
 from diacritic.studies.tasks import model_of
 from reproduction.catalogue import toys
 from reproduction.verdicts import Count, Profile, Range
@@ -55,7 +56,7 @@ def judged(codes: tuple[int, int, int]) -> Row:
     for state, code in enumerate(codes):
         move[8, shown.index(f"state {state}")] = code
     act = np.full((8, len(shown), len(graph.actions)), 1 / len(graph.actions))
-    return judge_machine(cell.task, "full", move, act)
+    return judge(cell.task, "full", CodeMachine(move, act))
 
 
 @pytest.mark.parametrize(
