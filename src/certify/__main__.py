@@ -19,7 +19,7 @@ _EPILOG = """examples: certify MODEL.json --json -   certify gap --gap2 6 --plot
           certify counter --modulus 5 --forever   certify world.pomdp --controller fsc.json --forever"""
 _MACHINES = (".dot", ".svg", ".json", ".kiss2")
 _FOREVER_MACHINES = (*_MACHINES, ".fsc.json", ".drn")
-_WORLDS = (".pomdp",)
+_WORLDS = (".pomdp", ".drn", ".prism", ".nm", ".templ", ".jani")
 _PLOTS = (".png", ".svg", ".pdf")
 
 
@@ -53,9 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, help="limit of each search (default 60; with --forever 10)")
     ever = parser.add_argument_group("every horizon", "questions about models without a last step")
     ever.add_argument(
-        "--forever", action="store_true", help="take a process (.json), a world (.pomdp), or a task without an end"
+        "--forever",
+        action="store_true",
+        help="take a process (.json), a world (.pomdp, .drn, .prism, .jani), or a task",
     )
-    ever.add_argument("--controller", metavar="FILE", help="the expert that acts in the world (certify-controller/1)")
+    ever.add_argument("--controller", metavar="FILE", help="the expert of a world (.json, .pg, .alpha, .policyx)")
+    ever.add_argument("--constants", metavar="N=4,…", default="", help="for what a PRISM or JANI file leaves open")
     ever.add_argument("--check", metavar="FILE", help="prove that a machine (certify-machine/2) is right for ever")
     ever.add_argument("--discount", metavar="G", help="report discounted bits as well, for example 0.95")
     ever.add_argument("--window", type=int, default=3, help="labels to look back at in regime 3 (default 3)")
@@ -148,7 +151,7 @@ def _forever(options: argparse.Namespace, rest: list[str]) -> _Result:
 
 
 def _refuse_stationary_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    for name in ("controller", "check", "discount", "window", "steps"):
+    for name in ("controller", "constants", "check", "discount", "window", "steps"):
         if getattr(options, name) != parser.get_default(name):
             raise UserError(f"--{name}", "answers a question about every horizon; add --forever")
     if Path(options.model).suffix in _WORLDS:
@@ -167,7 +170,7 @@ def _process(options: argparse.Namespace, rest: list[str]) -> "Process":
     if options.controller:
         from certify.sources.process import load_process
 
-        return load_process(options.model, options.controller)
+        return load_process(options.model, options.controller, options.constants)
     if Path(options.model).suffix in _WORLDS:
         raise UserError("--controller", "is missing: who acts in this world?")
     from certify.stationary.process import Process

@@ -4,16 +4,31 @@ import os
 from pathlib import Path
 
 from certify.errors import UserError
+from certify.sources.drn import load_drn
+from certify.sources.experts import load_expert
 from certify.sources.pomdp import load_pomdp
+from certify.sources.storm import ENDINGS, load_storm
+from certify.stationary.beliefs import AlphaVectors, belief_controller
 from certify.stationary.process import Process
-from certify.stationary.world import Controller, World
+from certify.stationary.world import World
+
+WORLDS = (".pomdp", ".drn", *ENDINGS)
 
 
-def load_process(world: str | os.PathLike[str], controller: str | os.PathLike[str]) -> Process:
-    """The controller of one file (`certify-controller/1`) acting for ever in the world of another (`.pomdp`)."""
-    problem = load_pomdp(world)
-    try:
-        text = Path(controller).read_bytes()
-    except OSError as error:
-        raise UserError(str(controller), f"cannot be read: {error.strerror}") from None
-    return World.from_problem(problem).process(Controller.from_json(text))
+def load_world(path: str | os.PathLike[str], constants: str = "") -> World:
+    """The world of a file: Cassandra's `.pomdp`, or Storm's DRN; PRISM and JANI with the extra `storm`."""
+    suffix = Path(path).suffix
+    if suffix not in WORLDS:
+        raise UserError(str(path), f"expected a world: {', '.join(WORLDS)}")
+    if suffix in ENDINGS:
+        return load_storm(path, constants).world
+    return load_drn(path).world if suffix == ".drn" else World.from_problem(load_pomdp(path))
+
+
+def load_process(world: str | os.PathLike[str], expert: str | os.PathLike[str], constants: str = "") -> Process:
+    """The expert of one file acting for ever in the world of another."""
+    loaded = load_world(world, constants)
+    policy = load_expert(expert, loaded)
+    if isinstance(policy, AlphaVectors):
+        policy = belief_controller(loaded, policy).controller
+    return loaded.process(policy)

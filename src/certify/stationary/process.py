@@ -7,7 +7,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -39,6 +39,7 @@ class Process:
     moves: tuple[dict[int, Row], ...]  # of each state: action → law of the next state
     start: Row
     name: str = ""
+    hidden: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # what each state was made from
 
     @property
     def size(self) -> int:
@@ -174,7 +175,8 @@ class _Enumeration:
             laws.append(law)
             moves.append(rows)
         shown, acted = tuple(self.observations.numbers), tuple(self.actions.numbers)
-        return Process(shown, acted, tuple(observation), tuple(laws), tuple(moves), first, name)
+        hidden = tuple(state for state, _ in self.numbers)
+        return Process(shown, acted, tuple(observation), tuple(laws), tuple(moves), first, name, hidden)
 
     def spread(self, hidden: Mapping[Any, Fraction]) -> Row:
         """A law of hidden states as one of numbered (hidden state, observation) pairs."""

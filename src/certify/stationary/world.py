@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -41,12 +41,13 @@ class Controller:
     """A finite-state policy: its first node, the law of each node, and the next node by action and observation.
 
     `first` is one node, or one for each first observation. A move may be a distribution of nodes; the node is then
-    hidden from the history. `moves` is keyed by (node, action, observation), or by (node, observation).
+    hidden from the history. `moves` is keyed by (node, action, observation), or by (node, observation), or it is a
+    function of all three.
     """
 
     first: Node | Mapping[str, Node]
     law: Mapping[Any, LawLike]
-    moves: Mapping[Any, Any]
+    moves: Mapping[Any, Any] | Callable[[Any, str, str], Any]
 
     @staticmethod
     def table(laws: Mapping[str, LawLike]) -> Controller:
@@ -91,6 +92,8 @@ class Controller:
         return self.law[node]
 
     def advance(self, node: Node, action: str, observation: str) -> dict[Node, Fraction]:
+        if not isinstance(self.moves, Mapping):
+            return distribution(self.moves(node, action, observation), f"controller.moves({node!r})")
         for key in ((node, action, observation), (node, observation)):
             if key in self.moves:
                 return distribution(self.moves[key], f"controller.moves[{key!r}]")
@@ -116,14 +119,15 @@ Expert = Controller | Privileged
 class World:
     """A POMDP without a horizon: P(s′ | s, a), P(o′ | a, s′), who starts, and what is shown before the first action.
 
-    An empty row of transitions ends the episode. Without `first`, O_1 is the constant `start`.
+    An empty row of transitions ends the episode; a missing one is an action that the state does not have. Without
+    `first`, O_1 is the constant `start`.
     """
 
     states: tuple[str, ...]
     actions: tuple[str, ...]
     observations: tuple[str, ...]
     start: Row
-    transitions: Sequence[Sequence[Row]]  # [a][s]
+    transitions: Sequence[Sequence[Row] | Mapping[int, Row]]  # [a][s]
     emissions: Sequence[Sequence[Row]]  # [a][s′]
     first: Sequence[Row] | None = None  # [s]
     name: str = ""
@@ -161,7 +165,10 @@ class World:
         def move(hidden: tuple[int, str, Node], action: str) -> dict[tuple[int, str, Node], Fraction] | None:
             state, _, node = hidden
             reached: dict[tuple[int, str, Node], Fraction] = {}
-            for target, p in self.transitions[places[action]][state].items():
+            rows = self.transitions[places[action]]
+            if isinstance(rows, Mapping) and state not in rows:
+                raise UserError("expert", f"takes {action!r} at {hidden[1]!r}, where it cannot be taken")
+            for target, p in rows[state].items():
                 for shown, q in self.emissions[places[action]][target].items():
                     name = self.observations[shown]
                     nodes = {0: Fraction(1)} if isinstance(expert, Privileged) else expert.advance(node, action, name)
