@@ -55,15 +55,14 @@ def reader(
 
 def read(parameters: Parameters, name: str, observation: Tensor, code: Tensor) -> Tensor:
     """The head's output from its observation part (already projected and spread over rows) and the code's vector."""
-    h = torch.relu(observation + linear(parameters, f"{name}.code", code))
-    out = linear(parameters, f"{name}.out", deeper(parameters, name, h))
+    hidden = hidden_layers(parameters, name, observation + linear(parameters, f"{name}.code", code))
+    out = linear(parameters, f"{name}.out", hidden[-1])
     return out if out.dtype == torch.float64 else out.float()
 
 
-def deeper(parameters: Parameters, name: str, h: Tensor) -> Tensor:
-    """The hidden layers after the first."""
-    k = 1
-    while f"{name}.hidden{k}.weight" in parameters:
-        h = torch.relu(linear(parameters, f"{name}.hidden{k}", h))
-        k += 1
-    return h
+def hidden_layers(parameters: Parameters, name: str, entering: Tensor) -> list[Tensor]:
+    """All hidden layers, from what enters the first."""
+    layers = [torch.relu(entering)]
+    while f"{name}.hidden{len(layers)}.weight" in parameters:
+        layers.append(torch.relu(linear(parameters, f"{name}.hidden{len(layers)}", layers[-1])))
+    return layers

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diacritic.memory import continuous_path
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input, side_information
-from diacritic.memory.layers import Parameters, Weight, deeper, linear, reader
+from diacritic.memory.layers import Parameters, Weight, hidden_layers, linear, reader
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture, Shape
@@ -56,7 +56,7 @@ def drive(parameters: Parameters, name: str, side: Tensor, previous: Tensor) -> 
 
 def last_hidden(parameters: Parameters, name: str, embedding: Tensor, driven: Tensor) -> Tensor:
     """The last hidden layer of f(e, ·) from the code's vector and the driven part."""
-    return deeper(parameters, name, torch.relu(driven + linear(parameters, f"{name}.code", embedding)))
+    return hidden_layers(parameters, name, driven + linear(parameters, f"{name}.code", embedding))[-1]
 
 
 def propose(parameters: Parameters, name: str, embedding: Tensor, driven: Tensor) -> Tensor:

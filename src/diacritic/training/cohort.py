@@ -337,7 +337,8 @@ def choose(plan: Plan, data: Data) -> str:
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
     if plan.engine == "reference" or not memory_of(carrier).fast(carrier):
         return "reference"
-    if data.shape.symbolic and carrier.side == "raw" and carrier.usual:
+    kernels = data.observation.is_cuda and not carrier.usual
+    if data.shape.symbolic and carrier.side == "raw" and not kernels:
         return "tables"
     return "parallel" if plan.preset.gradient == "carousel" and carrier.usual else "unrolled"
 

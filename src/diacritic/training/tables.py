@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.encoders import encode_action, observe, prior_input
+from diacritic.memory.layers import Parameters, hidden_layers, linear
 from diacritic.memory.protocol import Inputs
-from diacritic.memory.quantise import look_up, nearest, straight_through
+from diacritic.memory.quantise import SMALLEST, bounded, code_vectors, look_up, nearest, straight_through
 from diacritic.memory.shape import Architecture
-from diacritic.memory.sole_carrier import observe
+from diacritic.memory.sole_carrier import carried_vectors, first_vector
 from diacritic.training.data import Data
 from diacritic.training.flow import Path, Track
 from diacritic.training.trace import Rows, Trace, row_weights
@@ -80,42 +81,48 @@ def trace(
     full: bool = False,
 ) -> Trace:
     """One pass with the carousel gradient or the full one; rows are the distinct contexts that the episodes visit."""
-    codebook = parameters["codebook"]
-    features = observe(parameters, Inputs(data.observation, data.previous))
-    acted = torch.relu(linear(parameters, "previous", data.previous))
+    codebook, bound = code_vectors(parameters["codebook"], architecture.bound), architecture.bound
+    shown = Inputs(data.observation, data.previous)
+    features = observe(parameters, shown)
     seen = linear(parameters, "residual.observation", features)
-    moved = linear(parameters, "residual.action", acted)
-    carried = codebook.detach() if architecture.persistent else torch.zeros_like(codebook)
-    carried = torch.cat([carried, torch.zeros_like(carried[:, :1])], 1)  # no code yet comes last
+    moved = linear(parameters, "residual.action", encode_action(parameters, data.previous))
+    carried = carried_vectors(parameters, architecture).detach()  # no code yet comes last
+    carried = carried if architecture.persistent else torch.zeros_like(carried)
     entering = linear(parameters, "residual.code", carried)
     context = tables.contexts(architecture.codes)  # (code, observation, previous action) of every row
     with torch.no_grad():
         driven = entering[:, context[0]] + seen[:, context[1]] + moved[:, context[2]]
-        value = carried[:, context[0]] + linear(parameters, "residual.out", torch.relu(driven))
-        code = nearest(torch.tanh(value) if architecture.bound == "tanh" else value, codebook)
+        residual = linear(parameters, "residual.out", hidden_layers(parameters, "residual", driven)[-1])
+        code = nearest(bounded(carried[:, context[0]] + residual, bound), codebook)
         every = _follow(code, tables)
         token, chosen = _visited(every, code.shape[1]) if not code.is_cuda else (every, None)
 
     met = context.unsqueeze(1).expand(-1, len(code), -1) if chosen is None else context[:, chosen]  # [3, S, rows]
     code = code if chosen is None else code.gather(1, chosen)
-    entered = torch.relu(look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2]))
-    residual = linear(parameters, "residual.out", entered)
-    value = look_up(carried, met[0]) + residual.detach()
-    factor = None
-    if architecture.bound == "tanh":
-        value = torch.tanh(value)
-        factor = 1 - value.square()
-    through = None
-    if full:
-        leaving, coming = parameters["residual.out.weight"].detach(), parameters["residual.code.weight"].detach()
-        through = (entered.detach() > 0).to(value.dtype), leaving, coming
+    layers = hidden_layers(
+        parameters, "residual", look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2])
+    )
+    residual = linear(parameters, "residual.out", layers[-1])
+    moving = look_up(carried, met[0]) + residual.detach()
+    value = bounded(moving, bound)
     weight = row_weights(token, episode_weight, code.shape[1])
     whole = weight.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, token.flatten(1)).view(token.shape)
     share = (episode_weight / data.horizon).unsqueeze(1) / whole
     rows = Rows(data.horizon, data.episodes, met[1], token)
     if chosen is not None:  # sizes differ from update to update, and so may those of distinct readings
         rows = replace(rows, law=tables.law, rest=tables.rest)
-    path, running = Path.apply(residual, Track(token, share, architecture.persistent, factor, through))
+    track = Track(token, share, architecture.persistent)
+    if bound == "tanh":
+        track = replace(track, factor=1 - value.square())
+    elif bound == "sphere":
+        track = replace(track, factor=1 / moving.norm(dim=-1, keepdim=True).clamp(min=SMALLEST), sphere=value)
+    if full:
+        after = [f"residual.hidden{k}" for k in range(1, len(layers))] + ["residual.out"]
+        active = [(layer.detach() > 0).to(value.dtype) for layer in layers]
+        weights = [parameters[f"{name}.weight"].detach() for name in after]
+        track = replace(track, layers=tuple(zip(active, weights, strict=True))[::-1])
+        track = replace(track, entering=parameters["residual.code.weight"].detach())
+    path, running = Path.apply(residual, first_vector(parameters, architecture), track)
     return Trace(
         parameters,
         codebook,
@@ -128,6 +135,7 @@ def trace(
         episode_weight,
         rows,
         running,
+        prior_input=None if architecture.prior_reads == "features" else prior_input(architecture, shown, features),
     )
 
 

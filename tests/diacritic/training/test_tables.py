@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import torch
-from carrier_twin import LEARNERS, TINY, assert_engine_agrees, lively, symbols
+from carrier_twin import LEARNERS, NARROW, TABLE, TINY, assert_engine_agrees, lively, symbols
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +13,7 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
 from diacritic.training import reference, tables
 from diacritic.training.data import Data
+from diacritic.training.released import released
 from diacritic.training.trace import Trace
 
 
@@ -38,11 +39,12 @@ def _engine(
     observations=st.integers(1, 4),
     actions=st.integers(1, 3),
     seed=st.integers(0, 10**6),
-    bound=st.sampled_from(["none", "tanh"]),
+    bound=st.sampled_from(["none", "tanh", "sphere"]),
     persistent=st.booleans(),
     name=st.sampled_from(LEARNERS),
     gradient=st.sampled_from(["carousel", "full"]),
     distinct=st.booleans(),
+    kind=st.sampled_from([TINY, NARROW, TABLE]),
 )
 def test_it_is_the_loop_with_either_gradient(
     T: int,
@@ -57,11 +59,13 @@ def test_it_is_the_loop_with_either_gradient(
     name: str,
     gradient: str,
     distinct: bool,
+    kind: Architecture,
 ) -> None:
-    architecture = replace(TINY, codes=K, bound=bound, persistent=persistent)
+    architecture = replace(kind, codes=K, bound=bound, persistent=persistent)
     data = symbols(T, N, seed, observations, actions)
+    form = (lambda same: same) if kind is TINY else released
     engine = partial(_engine, full=gradient == "full", distinct=distinct)
-    assert_engine_agrees(engine, gradient, name, architecture, data, range(seed, seed + S))
+    assert_engine_agrees(engine, gradient, name, architecture, data, range(seed, seed + S), form)
 
 
 def test_rows_are_shared_and_every_step_finds_its_own() -> None:
