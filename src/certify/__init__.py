@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from certify.core.model import Model
     from certify.errors import OffSupportError, UserError
     from certify.machines.machine import Machine
+    from certify.tolerance import within
 
 _HOMES = {
     "Answer": "answer",
@@ -20,9 +21,10 @@ _HOMES = {
     "OffSupportError": "errors",
     "Step": "answer",
     "certify": "answer",
+    "within": "tolerance",
 }
 
-__all__ = ["Answer", "Machine", "Model", "OffSupportError", "Step", "UserError", "certify"]
+__all__ = ["Answer", "Machine", "Model", "OffSupportError", "Step", "UserError", "certify", "within"]
 
 
 def __getattr__(name: str) -> Any:

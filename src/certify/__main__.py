@@ -50,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--objective", choices=("sum", "peak", "lexicographic"), default="sum", help="what the best machine minimises"
     )
+    parser.add_argument("--tolerance", metavar="E", help="the policy may be off by E after every history: a bracket")
+    parser.add_argument("--divergence", choices=("tv", "kl"), default="tv", help="what --tolerance measures")
     parser.add_argument("--seconds", type=float, help="limit of each search (default 60; with --forever 10)")
     ever = parser.add_argument_group("every horizon", "questions about models without a last step")
     ever.add_argument(
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; 0 done, 2 bad input or an output that could not be written."""
+    """Run the command line; 0 done, 2 bad input or an output that could not be written, 130 stopped by Ctrl-C."""
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
     try:
@@ -81,6 +83,9 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of a pipe left early
             return 0
         return _refuse(f"standard output cannot be written: {error.strerror or error}")
+    except KeyboardInterrupt:
+        print("certify: stopped", file=sys.stderr)
+        return 130
     return status
 
 
@@ -97,7 +102,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace, rest: lis
     with working(f"certifying {options.model}"):
         if options.check:
             return _check(options.check, _process(options, rest))
-        result = _forever(options, rest) if options.forever else _finite(options, rest)
+        run = _forever if options.forever else _finite if options.tolerance is None else _soft
+        result = run(options, rest)
     return _write(result, outputs)
 
 
@@ -131,6 +137,16 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
         "model_json": lambda name: model.to_json(),
     }
     return _Result(lambda: show(answer), texts, plot)
+
+
+def _soft(options: argparse.Namespace, rest: list[str]) -> _Result:
+    from certify.machines.exports import EXPORTS
+    from certify.tolerance import within
+
+    seconds = 10.0 if options.seconds is None else options.seconds
+    answer = within(_load(options.model, rest), options.tolerance, options.divergence, seconds)
+    texts = {"json": lambda name: answer.to_json(), "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine)}
+    return _Result(lambda: print(answer.text()), texts)
 
 
 def _forever(options: argparse.Namespace, rest: list[str]) -> _Result:
@@ -267,6 +283,8 @@ def _outputs(options: argparse.Namespace) -> dict[str, str]:
     """What to write where; refused before any work is done."""
     outputs = {key: getattr(options, key) for key in ("json", "plot", "machine", "certificate", "model_json")}
     wanted = {key: path for key, path in outputs.items() if path}
+    if options.tolerance is not None and (options.forever or not wanted.keys() <= {"json", "machine"}):
+        raise UserError("--tolerance", "goes with --json and --machine alone, and not with --forever")
     if options.forever and "plot" in wanted:
         raise UserError("--plot", "draws the steps of a finite model; --machine draws a machine for ever")
     for key, endings in (("plot", _PLOTS), ("machine", _FOREVER_MACHINES if options.forever else _MACHINES)):

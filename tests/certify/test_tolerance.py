@@ -1,0 +1,176 @@
+"""Brackets for soft experts: right on known cases, and never wrong against every machine there is."""
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certify import Model, UserError, certify
+from certify.__main__ import main
+from certify.core.assignments import verify
+from certify.tolerance import Divergence, within
+
+
+def nuisance(spread: Fraction = Fraction(15, 1000), values: int = 8) -> Model:
+    """A bit decides the law at the fork; a nuisance, shown with it, moves the law by at most `spread`."""
+
+    def step(latent: tuple[int, int], actions: tuple[str, ...]) -> tuple[str, Any]:
+        bit, extra = latent
+        if len(actions) < 2:
+            return (f"cue {bit} {extra}", "hall")[len(actions)], "wait"
+        p = Fraction(1, 10) + Fraction(8, 10) * bit + spread * Fraction(extra, values - 1)
+        return "fork", {"left": p, "right": 1 - p}
+
+    latents: dict[tuple[int, int], Fraction] = {(b, n): Fraction(1, 2 * values) for b in (0, 1) for n in range(values)}
+    return Model.from_latents(3, latents, step)
+
+
+def brackets(model: Model, tolerance: Any, divergence: Divergence = "tv") -> list[tuple[float, float]]:
+    return [(step.lower, step.upper) for step in within(model, tolerance, divergence).steps]
+
+
+def test_a_nuisance_below_the_tolerance_needs_no_memory() -> None:
+    assert brackets(nuisance(), 0) == [(0, 0), (4, 4), (4, 4)]
+    assert brackets(nuisance(), "0.02") == [(0, 0), (1, 1), (1, 1)]
+    assert brackets(nuisance(), "0.5") == [(0, 0)] * 3
+    answer = within(nuisance(), "0.02")
+    assert max(step.error for step in answer.steps) == pytest.approx(0.0075)
+    assert len({state.law["left"] for states in answer.machine.states for state in states if "left" in state.law}) == 2
+
+
+def test_relative_entropy() -> None:
+    assert brackets(nuisance(), 0, "kl") == [(0, 0), (4, 4), (4, 4)]
+    answer = within(nuisance(), "0.02", "kl")
+    assert [(step.lower, step.upper) for step in answer.steps] == [(0, 0), (1, 1), (1, 1)]
+    assert 0 < answer.steps[2].error <= 0.02
+
+
+def test_a_law_exactly_at_the_tolerance_is_within_it() -> None:
+    two = nuisance(Fraction(1, 50), 2)
+    assert brackets(two, Fraction(1, 100))[1] == (1, 1)
+    assert brackets(two, Fraction(1, 100) - Fraction(1, 10**15))[1] == (2, 2)
+
+
+def test_thousands_of_laws_on_a_line() -> None:
+    """Any interval of width 2ε holds a tenth of them, so no state is likelier: log₂ 10 bits, almost exactly."""
+    count = 2_000
+
+    def step(latent: int, actions: tuple[str, ...]) -> tuple[str, Any]:
+        p = Fraction(latent, count)
+        return ("fork", {"left": p, "right": 1 - p}) if actions else (f"cue {latent}", "wait")
+
+    found = within(Model.from_latents(2, {k: Fraction(1, count) for k in range(1, count + 1)}, step), "0.05").steps[1]
+    assert math.log2(10) - 0.01 < found.lower <= found.upper < math.log2(10) + 0.01
+    assert found.error <= 0.05 + 1e-12
+
+
+# ---- against every machine
+
+
+def partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    for rest in partitions(items[1:]):
+        yield [[items[0]], *rest]
+        for k, cell in enumerate(rest):
+            yield [*rest[:k], [items[0], *cell], *rest[k + 1 :]]
+
+
+def literal(model: Model, epsilon: Fraction) -> list[float]:
+    """The least H(C_t | O_t) of each step over all closed assignments whose cells have a law within ε of all theirs.
+
+    With two actions there is one exactly if the probabilities of the first have a range of 2ε at most.
+    """
+    graph = model.graph
+    best = [math.inf] * graph.horizon
+    levels = [list(partitions(list(range(level.size)))) for level in graph.levels]
+    for choice in product(*levels):
+        cells = [np.zeros(level.size, np.int64) for level in graph.levels]
+        for label, partition in zip(cells, choice, strict=True):
+            for k, cell in enumerate(partition):
+                label[cell] = k
+        if closed(model, cells, epsilon):
+            for t, (level, label) in enumerate(zip(graph.levels, cells, strict=True)):
+                joint: dict[tuple[int, int], float] = {}
+                seen: dict[int, float] = {}
+                for o, c, m in zip(level.observation.tolist(), label.tolist(), level.mass.tolist(), strict=True):
+                    joint[o, c] = joint.get((o, c), 0) + m / level.total
+                    seen[o] = seen.get(o, 0) + m / level.total
+                best[t] = min(best[t], sum(p * math.log2(seen[o] / p) for (o, _), p in joint.items()))
+    return best
+
+
+def closed(model: Model, cells: list[np.ndarray], epsilon: Fraction) -> bool:
+    graph = model.graph
+    for t, (level, label) in enumerate(zip(graph.levels, cells, strict=True)):
+        chance = [dict(graph.laws[law]).get(0, Fraction(0)) for law in level.law]
+        for a in range(level.size):
+            for b in range(a):
+                apart = level.observation[a] != level.observation[b] or abs(chance[a] - chance[b]) > 2 * epsilon
+                if label[a] == label[b] and apart:
+                    return False
+        moves: dict[tuple[int, int], int] = {}
+        for edge in range(len(level.source)):
+            key = int(label[level.source[edge]]), int(graph.continuation(t)[edge])
+            target = int(cells[t + 1][level.child[edge]])
+            if moves.setdefault(key, target) != target:
+                return False
+    return True
+
+
+def random_model(rng: np.random.Generator) -> Model:
+    """Up to four hidden values, two steps, laws of two actions on a grid."""
+    count = int(rng.integers(2, 5))
+    weights = rng.integers(1, 4, count)
+    shown, laws = rng.integers(0, 2, (count, 2)), rng.integers(0, 21, (count, 2))
+    names = rng.integers(0, count, count)
+
+    def step(latent: int, actions: tuple[str, ...]) -> tuple[str, Any]:
+        if not actions:
+            return f"cue {names[latent]}", "left"
+        p = Fraction(int(laws[names[latent], shown[latent, 1]]), 20)
+        return f"end {shown[latent, 1]}", {"left": p, "right": 1 - p}
+
+    return Model.from_latents(2, {k: Fraction(int(w), int(weights.sum())) for k, w in enumerate(weights)}, step)
+
+
+def test_brackets_hold_the_least_of_all_machines() -> None:
+    rng = np.random.default_rng(0)
+    exact = 0
+    for _ in range(300):
+        model = random_model(rng)
+        epsilon = Fraction(int(rng.integers(0, 8)), 40)
+        answer, least = within(model, epsilon), literal(model, epsilon)
+        for step, bits in zip(answer.steps, least, strict=True):
+            assert step.lower - 1e-9 <= bits <= step.upper + 1e-9
+            assert step.error <= epsilon + 1e-12
+            exact += step.upper - step.lower < 1e-9
+            if not epsilon:
+                assert step.lower == pytest.approx(step.upper)
+                assert step.upper == pytest.approx(certify(model).steps[step.t - 1].upper)
+        assert verify(answer.upper.joint.graph, answer.upper.joint.cells) is None
+    assert exact > 570  # of 600
+
+
+@pytest.mark.parametrize(("tolerance", "reason"), [("-0.1", "not negative"), (0.1, "a float"), ("much", "a rational")])
+def test_what_is_not_a_tolerance_is_refused(tolerance: Any, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        within(nuisance(), tolerance)
+
+
+def test_the_command_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(nuisance().to_json())
+    assert main([str(path), "--tolerance", "0.02", "--machine", str(tmp_path / "machine.dot")]) == 0
+    assert "within 1/50 (tv) of the expert" in capsys.readouterr().out
+    assert main([str(path), "--tolerance", "0.02", "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [step["upper"] for step in told["steps"]] == [0, 1, 1]
+    assert main([str(path), "--tolerance", "0.02", "--plot", str(tmp_path / "x.svg")]) == 2
+    assert "--tolerance: goes with --json and --machine alone" in capsys.readouterr().err
