@@ -26,7 +26,7 @@ def nuisance(spread: Fraction = Fraction(15, 1000), values: int = 8) -> Model:
         p = Fraction(1, 10) + Fraction(8, 10) * bit + spread * Fraction(extra, values - 1)
         return "fork", {"left": p, "right": 1 - p}
 
-    latents: dict[tuple[int, int], Fraction] = {(b, n): Fraction(1, 2 * values) for b in (0, 1) for n in range(values)}
+    latents = [((b, n), Fraction(1, 2 * values)) for b in (0, 1) for n in range(values)]
     return Model.from_latents(3, latents, step)
 
 
