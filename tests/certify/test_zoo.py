@@ -317,6 +317,49 @@ def test_corridors_of_other_sizes(M: int, hall1: int, hall2: int) -> None:
     assert found.graph.horizon == signs + hall1 + hall2 + 3
 
 
+# ---- as the authors released them
+
+
+def test_the_gap_toy_needs_the_first_two_bits_of_its_mode() -> None:
+    """Bits 2 to 5 are shown at steps 2 to 5; the first decides at step 7, the second at step 11."""
+    found = solve("gap-toy", gap2=3)
+    assert found.graph.horizon == 8 + 3
+    assert found.rate == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+    assert found.graph.levels[-1].size == 16 * 4 * 2  # modes, textures, the coin
+    assert observations(found.graph, 5) == {"wait 6"}
+    shorter = solve("gap-toy", modes=4, textures=1, gap1=0, gap2=0)
+    assert shorter.rate == [0, 0, 1, 2, 1]
+
+
+def test_the_gap_toy_that_shows_its_second_bit_again() -> None:
+    found = solve("gap-toy", gap2=3, again=1)
+    assert found.rate == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1]
+    assert [step for step, holds in enumerate(found.a4, 1) if not holds] == [9]
+
+
+def test_experts_of_the_released_toys_err_evenly() -> None:
+    graph = build("reveal-toy", p="7/10").graph
+    laws = {tuple(sorted(p for _, p in graph.laws[k])) for k in graph.levels[-1].law}
+    assert laws == {(Fraction(3, 40),) * 3 + (Fraction(31, 40),)}  # right with .775
+    graph = build("gap-toy", p="4/5").graph
+    assert {tuple(sorted(p for _, p in graph.laws[k])) for k in graph.levels[-1].law} == {
+        (Fraction(1, 10), Fraction(9, 10))
+    }
+
+
+def test_the_reveal_toy_and_its_lost_bit() -> None:
+    assert solve("reveal-toy").rate == [0, 0, 1, 2]
+    assert not all(solve("reveal-toy", loss=Fraction(3, 10)).a2)
+
+
+def test_corridors_as_released() -> None:
+    """Turns by the first two signs: their bits are carried past the others; nothing follows the junction."""
+    found = solve("signpost-corridor", M=16, hall1=3, hall2=6, sign=1)
+    assert found.rate == [0, 0, 1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]
+    assert solve("signpost-corridor", M=4, sign=1).rate == solve("signpost-corridor", M=4).rate
+    assert build("cue-corridor", L=5, end=0).graph.horizon == 7
+
+
 # ---- names and parameters
 
 
@@ -364,6 +407,14 @@ def test_a_name_tells_its_parameters() -> None:
         (lambda: build("re-reveal", gap2=0), "re-reveal.gap2: the second cue is shown in the second gap"),
         (lambda: build("stochastic-expert", p="1.1"), "stochastic-expert.p: expected a probability, not 11/10"),
         (lambda: build("lost-cue", loss="-0.1"), "lost-cue.loss: expected a probability, not -1/10"),
+        (lambda: build("gap-toy", modes=6), "gap-toy.modes: expected a power of two, at least 4, not 6"),
+        (lambda: build("gap-toy", gap2=0, again=1), "gap-toy.again: the bit is shown again once"),
+        (lambda: build("gap-toy", p="1.1"), "gap-toy.p: expected a probability"),
+        (lambda: build("gap-toy", textures=0), "gap-toy: gaps are at least 0, textures at least 1"),
+        (lambda: build("reveal-toy", textures=0), "reveal-toy.textures: expected at least 1, not 0"),
+        (lambda: build("reveal-toy", loss=2), "reveal-toy: expected probabilities"),
+        (lambda: build("signpost-corridor", sign=4), "signpost-corridor.sign: expected 1 to 3, or 0"),
+        (lambda: build("cue-corridor", end=2), "cue-corridor.end: expected 1, or 0"),
         (lambda: build("cue-corridor", R=0), "cue-corridor: R and textures are at least 1"),
         (lambda: build("cue-corridor", L=-1), "cue-corridor: R and textures are at least 1"),
         (lambda: build("memory-chain", delay=0), "memory-chain: bits and delay are at least 1"),

@@ -4,7 +4,7 @@
 arguments are its parameters; add one by decorating it with `@instance(name)` in a module listed below.
 """
 
-from certify.zoo import corridor, counters, cues, toys
+from certify.zoo import corridor, counters, cues, released, toys
 from certify.zoo.registry import Instance, build, find, instances
 
-__all__ = ["Instance", "build", "corridor", "counters", "cues", "find", "instances", "toys"]
+__all__ = ["Instance", "build", "corridor", "counters", "cues", "find", "instances", "released", "toys"]

@@ -7,9 +7,10 @@ from certify.zoo.registry import instance, require, uniform
 
 
 @instance("cue-corridor")
-def cue_corridor(R: int = 2, L: int = 5, textures: int = 2) -> Model:
-    """A cue and a texture at the start, L equal cells, a junction where the cue says the turn, an end."""
+def cue_corridor(R: int = 2, L: int = 5, textures: int = 2, end: int = 1) -> Model:
+    """A cue and a texture at the start, L equal cells, a junction where the cue says the turn, an end (or none)."""
     require(min(R, textures) >= 1 and L >= 0, "cue-corridor", "R and textures are at least 1, L at least 0")
+    require(end in (0, 1), "cue-corridor.end", f"expected 1, or 0 for no step after the junction, not {end}")
 
     def step(latent: tuple[int, int], actions: tuple[str, ...]) -> tuple[str, str]:
         cue, texture = latent
@@ -20,7 +21,7 @@ def cue_corridor(R: int = 2, L: int = 5, textures: int = 2) -> Model:
             return "corridor", "forward"
         return ("junction", f"turn {cue}") if t == L + 1 else ("end", "stay")
 
-    return Model.from_latents(L + 3, uniform(product(range(R), range(textures))), step)
+    return Model.from_latents(L + 2 + end, uniform(product(range(R), range(textures))), step)
 
 
 @instance("memory-chain")

@@ -69,8 +69,12 @@ def windows(task: Task) -> Windows:
     if task.name in ("gap", "re-reveal"):
         first = 3 + given.get("gap1", 3)
         return {"first gap": range(3, first + 2), "second gap": range(first + 2, T + 1)}
+    if task.name == "gap-toy":
+        use = T - 1 - given.get("gap2", 6)
+        return {"first gap": range(use - given.get("gap1", 1), use), "second gap": range(use + 1, T)}
     if task.name == "cue-corridor":
-        return {"corridor": range(2, T - 1), "junction": range(T - 1, T)}
+        junction = given.get("L", 5) + 2
+        return {"corridor": range(2, junction), "junction": range(junction, junction + 1)}
     if task.name == "memory-chain":
         return {"mid-delay": range((T + 2) // 2, (T + 2) // 2 + 1), "delay": range(3, T), "query": range(T, T + 1)}
     if task.name == "passive-t-maze":
@@ -98,6 +102,8 @@ _HIDDEN = {
     "gap": _Hidden({"nuisance": lambda latent: latent[0]}),
     "re-reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
     "reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
+    "gap-toy": _Hidden({"nuisance": lambda latent: latent[0], "theta": lambda latent: latent[1]}),
+    "reveal-toy": _Hidden({"nuisance": lambda latent: latent[0]}),
     "lost-cue": _Hidden({"nuisance": lambda latent: latent[0]}),
     "cue-corridor": _Hidden({"nuisance": lambda latent: latent[1]}),
     "signpost-corridor": _Hidden({"theta": lambda latent: latent[1], "drift": lambda latent: latent[2]}),
