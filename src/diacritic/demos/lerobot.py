@@ -12,9 +12,8 @@ import numpy as np
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.lerobot_reader import OWN
-from diacritic.demos.minari import metadata
 from diacritic.files.atomic import make_folder, path_atomic
-from diacritic.files.demos import Demos
+from diacritic.files.demos import Demos, metadata
 
 VERSION = "v3.0"
 DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.files.atomic import read_json
-from diacritic.files.convention import Convention, numbered_phases
-from diacritic.files.demos import FORMAT, Demos
-from diacritic.files.fields import Fields
+from diacritic.files.convention import numbered_phases
+from diacritic.files.demos import FORMAT, Demos, read_metadata
 
 OWN = "meta/diacritic.json"  # of our own exports: names, convention and parameters
 INFO = "meta/info.json"
@@ -174,18 +173,7 @@ def _own(path: Path) -> dict[str, Any] | None:
     """What our own export says beside the format."""
     if not (path / OWN).exists():
         return None
-    document = Fields(read_json(path / OWN, FORMAT, "export again"), str(path / OWN), "export again")
-    return {
-        "task": document.text("task"),
-        "parameters": document.object("parameters"),
-        "seed": document.integer("seed"),
-        "versions": document.object("versions"),
-        "task_version": document.integer("task_version"),
-        "acceptance": document.object("acceptance") if document.values.get("acceptance") is not None else None,
-        "convention": Convention.read(document.inner("convention")),
-        "symbol_names": document.texts("symbol_names"),
-        "choice_names": document.texts("choice_names"),
-    }
+    return read_metadata(read_json(path / OWN, FORMAT, "export again"), str(path / OWN), "export again")
 
 
 def _decoded(data: bytes) -> NDArray[np.uint8]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from certify.errors import UserError
 from certify.optional import import_optional
-from diacritic.files.convention import Convention
-from diacritic.files.demos import FORMAT, Demos
+from diacritic.files.demos import FORMAT, Demos, metadata, read_metadata
 
 _KEY = "diacritic"  # of our own entry in the metadata
 _STEPWISE = ("phase", "symbols", "choices")
@@ -41,7 +40,7 @@ def export_minari(demos: Demos, dataset_id: str) -> Any:
             )
     except ValueError as error:  # an id without version, or one that is taken
         raise UserError(dataset_id, " ".join(str(error).split())) from None
-    dataset.storage.update_metadata({_KEY: json.dumps(metadata(demos))})
+    dataset.storage.update_metadata({_KEY: json.dumps(metadata(demos) | {"latents": list(demos.latents)})})
     return dataset
 
 
@@ -91,24 +90,6 @@ def _repeat_last(values: np.ndarray) -> np.ndarray:
     return np.concatenate([values, values[-1:]])
 
 
-def metadata(demos: Demos) -> dict[str, Any]:
-    """What a recording says of itself beside its arrays, for a format that has no room for it."""
-    return {
-        "format": FORMAT,
-        "task": demos.task,
-        "task_version": demos.task_version,
-        "parameters": dict(demos.parameters),
-        "seed": demos.seed,
-        "versions": dict(demos.versions),
-        "convention": demos.convention.to_dict(),
-        "symbol_names": list(demos.symbol_names),
-        "choice_names": list(demos.choice_names),
-        "latents": list(demos.latents),
-        "acceptance": demos.acceptance,
-        "sha256": demos.digest,
-    }
-
-
 def _assembled(dataset: Any, meta: dict[str, Any]) -> Demos:
     episodes = sorted(dataset.iterate_episodes(), key=lambda episode: episode.id)
     framed = isinstance(episodes[0].observations, dict)
@@ -122,21 +103,13 @@ def _assembled(dataset: Any, meta: dict[str, Any]) -> Demos:
         return np.array([np.asarray(info[name])[0] for info in infos], dtype)
 
     return Demos(
-        task=meta["task"],
-        parameters=meta["parameters"],
-        seed=meta["seed"],
-        convention=Convention.from_dict(meta["convention"]),
         observations=np.stack([values[:-1] for values in state], axis=1),
         actions=np.stack([episode.actions for episode in episodes], axis=1),
         phase=stepwise("phase", np.uint8),
         symbols=stepwise("symbols", np.int32),
-        symbol_names=tuple(meta["symbol_names"]),
         choices=stepwise("choices", np.int32),
-        choice_names=tuple(meta["choice_names"]),
         latents={name: once(f"latent_{name}", np.int32) for name in meta["latents"]},
         success=once("success", np.bool_),
         frames=np.stack([e.observations["frame"][:-1] for e in episodes], axis=1) if framed else None,
-        versions=meta["versions"],
-        task_version=meta["task_version"],
-        acceptance=meta["acceptance"],
+        **read_metadata(meta, dataset.spec.dataset_id, "export it again"),
     )

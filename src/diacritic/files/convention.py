@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from certify.errors import UserError
-from diacritic.files.fields import Fields
+from diacritic.files.schema import Range, read_as
 
 SEPARATION = 0.05  # metres between class means
 _MANY = 1_000_000  # steps, columns, classes
 NOISE_MULTIPLE = 25  # or so many standard deviations of the sensor noise
+Size = Annotated[int, Range(1, _MANY)]
+Index = Annotated[int, Range(0, _MANY)]
 
 
 @dataclass(frozen=True)
@@ -23,25 +25,11 @@ class Factor:
 
     name: str
     latent: str  # the recorded latent that holds its class
-    classes: int
+    classes: Size
     given: tuple[str, ...] = ()
-    axes: tuple[int, ...] = (0, 1, 2)  # of the end-effector position; (2,) reads the height alone
+    axes: tuple[Index, ...] = (0, 1, 2)  # of the end-effector position; (2,) reads the height alone
     separation: float | None = None  # metres; None is the rule of the convention
-    assumed: tuple[int, ...] | None = None  # steps, from 0, at which it counts as seen; None lets the means decide
-
-    @staticmethod
-    def read(given: Fields) -> "Factor":
-        """A factor from a manifest, every entry checked."""
-        given.only(*Factor.__dataclass_fields__)
-        return Factor(
-            name=given.text("name"),
-            latent=given.text("latent"),
-            classes=given.integer("classes", 1, _MANY),
-            given=given.texts("given"),
-            axes=_whole(given, "axes"),
-            separation=given.number("separation", None),
-            assumed=None if given.values.get("assumed") is None else _whole(given, "assumed"),
-        )
+    assumed: tuple[Index, ...] | None = None  # steps, from 0, at which it counts as seen; None lets the means decide
 
     @property
     def sharp(self) -> bool:
@@ -54,15 +42,15 @@ class Convention:
     """Where phase, probe and position lie in the observation, the factors, and what the recorder had to balance."""
 
     phases: tuple[str, ...]
-    phase_columns: tuple[int, int]  # half-open range of the one-hot phase
-    probe_columns: tuple[int, int]
-    position_columns: tuple[int, ...]
+    phase_columns: tuple[Index, Index]  # half-open range of the one-hot phase
+    probe_columns: tuple[Index, Index]
+    position_columns: tuple[Index, ...]
     noise: float  # standard deviation of the position sensor, metres
     factors: tuple[Factor, ...]
-    designed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # factor → steps, from 0, meant to show it
-    strata: Mapping[str, int] = field(default_factory=dict)  # independent latents that decide every symbol, and sizes
-    nuisances: Mapping[str, int] = field(default_factory=dict)  # independent latents that no symbol depends on
-    hidden: Mapping[str, int] = field(default_factory=dict)  # latents that leak probes ask for, and their sizes
+    designed: Mapping[str, tuple[Index, ...]] = field(default_factory=dict)  # factor → steps, from 0, meant to show it
+    strata: Mapping[str, Size] = field(default_factory=dict)  # independent latents that decide every symbol, and sizes
+    nuisances: Mapping[str, Size] = field(default_factory=dict)  # independent latents that no symbol depends on
+    hidden: Mapping[str, Size] = field(default_factory=dict)  # latents that leak probes ask for, and their sizes
     shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # latent → phases that show it by design
 
     def __post_init__(self) -> None:
@@ -95,31 +83,7 @@ class Convention:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "Convention":
         """The inverse of `to_dict` on what JSON leaves of it."""
-        return Convention.read(Fields.of(document, "convention", "record again"))
-
-    @staticmethod
-    def read(given: Fields) -> "Convention":
-        """A convention from a manifest, every entry checked."""
-        given.only(*Convention.__dataclass_fields__)
-        columns: Any = {name: _whole(given, name) for name in ("phase_columns", "probe_columns", "position_columns")}
-        for name in ("phase_columns", "probe_columns"):
-            if len(columns[name]) != 2:
-                raise given.refusal(name, "two integers")
-        factors = [
-            Factor.read(Fields.of(item, f"{given.path}: factors[{k}]", given.remedy))
-            for k, item in enumerate(given.items("factors"))
-        ]
-        counts: Any = {name: _counts(given.inner(name)) for name in ("strata", "nuisances", "hidden")}
-        designed, shown = given.inner("designed"), given.inner("shown")
-        return Convention(
-            phases=given.texts("phases"),
-            **columns,
-            noise=given.number("noise"),
-            factors=tuple(factors),
-            designed={name: _whole(designed, name) for name in designed.values},
-            **counts,
-            shown={name: shown.texts(name) for name in shown.values},
-        )
+        return read_as(Convention, document, "convention", "record again")
 
     def check(self, channels: int, steps: int, phase: int, latents: Iterable[str]) -> None:
         """Refuse a convention that names columns, steps, phases or latents that a recording does not have."""
@@ -144,14 +108,3 @@ NO_CONVENTION = Convention(("episode",), (0, 0), (0, 0), (), 0.0, ())
 def numbered_phases(last: int) -> Convention:
     """The same for a recording whose phases have the numbers 0 to `last` and no names."""
     return replace(NO_CONVENTION, phases=tuple(map(str, range(last + 1)))) if last else NO_CONVENTION
-
-
-def _whole(given: Fields, name: str) -> tuple[int, ...]:
-    values = given.items(name)
-    if len(values) > _MANY or not all(type(value) is int and 0 <= value <= _MANY for value in values):
-        raise given.refusal(name, "a list of small integers")
-    return tuple(values)
-
-
-def _counts(given: Fields) -> dict[str, int]:
-    return {name: given.integer(name, 1, _MANY) for name in given.values}

@@ -16,11 +16,22 @@ from certify.errors import UserError
 from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import make_folder, open_atomic, read_json, write_json
 from diacritic.files.convention import NO_CONVENTION, Convention
-from diacritic.files.fields import Fields
+from diacritic.files.schema import read_as
 
 FORMAT = "diacritic-demos/1"
 REMEDY = "record again"
 _LATENT = "latent:"  # prefix of the names of latents inside the npz
+_METADATA: dict[str, Any] = {
+    "task": str,
+    "task_version": int,
+    "parameters": dict[str, Any],
+    "seed": int,
+    "versions": dict[str, Any],
+    "convention": Convention,
+    **dict.fromkeys(("symbol_names", "choice_names"), tuple[str, ...]),
+    "acceptance": dict[str, Any] | None,
+}
+_PROMISE: dict[str, Any] = {"sha256": str, "arrays": {str: {"sha256": str}}}
 
 Floats = NDArray[np.float32]
 Array = NDArray[Any]
@@ -181,29 +192,20 @@ def save(demos: Demos, stem: str | os.PathLike[str]) -> Path:
 def load(stem: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
     """Read a recording and check its digests; `task` and `task_version` refuse another one in one line."""
     arrays_path, manifest_path = _paths(stem)
-    document = Fields(read_json(manifest_path, FORMAT, REMEDY), str(manifest_path), REMEDY)
-    meta: dict[str, Any] = {
-        "task": document.text("task"),
-        "parameters": document.object("parameters"),
-        "seed": document.integer("seed"),
-        "convention": Convention.read(document.inner("convention")),
-        "symbol_names": document.texts("symbol_names"),
-        "choice_names": document.texts("choice_names"),
-        "versions": document.object("versions"),
-        "task_version": document.integer("task_version"),
-        "acceptance": document.object("acceptance") if document.values.get("acceptance") is not None else None,
-    }
+    document = read_json(manifest_path, FORMAT, REMEDY)
+    promised: Mapping[str, Any] = read_as(_PROMISE, document, str(manifest_path), REMEDY)
+    meta = read_metadata(document, str(manifest_path), REMEDY)
     for key, wanted in (("task", task), ("task_version", task_version)):
         if wanted is not None and meta[key] != wanted:
             said = f"{key.replace('_', ' ')} {meta[key]!r}, but {wanted!r} is asked for"
             raise UserError(str(manifest_path), f"holds {said}; record that one")
-    arrays: dict[str, Any] = _read_arrays(arrays_path, document.inner("arrays"))
+    arrays: dict[str, Any] = _read_arrays(arrays_path, promised["arrays"])
     latents = {name.removeprefix(_LATENT): arrays.pop(name) for name in list(arrays) if name.startswith(_LATENT)}
     try:
         demos = Demos(**meta, **arrays, latents=latents)
     except (UserError, TypeError) as error:
         raise UserError(str(arrays_path), f"does not hold a recording ({str(error)[:200]}); {REMEDY}") from None
-    if document.text("sha256") != demos.digest:
+    if promised["sha256"] != demos.digest:
         raise UserError(str(manifest_path), f"is not the manifest of this recording: its digest differs; {REMEDY}")
     return demos
 
@@ -219,31 +221,28 @@ def _manifest(demos: Demos) -> dict[str, Any]:
         name: {"dtype": str(array.dtype), "shape": list(array.shape), "sha256": demos.digests[name]}
         for name, array in demos.arrays.items()
     }
-    return {
-        "format": FORMAT,
-        "task": demos.task,
-        "task_version": demos.task_version,
-        "parameters": dict(demos.parameters),
-        "seed": demos.seed,
-        "steps": demos.steps,
-        "episodes": demos.episodes,
-        "versions": dict(demos.versions),
-        "sha256": demos.digest,
-        "convention": demos.convention.to_dict(),
-        "symbol_names": list(demos.symbol_names),
-        "choice_names": list(demos.choice_names),
-        "arrays": described,
-        "acceptance": demos.acceptance,
-    }
+    return metadata(demos) | {"steps": demos.steps, "episodes": demos.episodes, "arrays": described}
 
 
-def _read_arrays(path: Path, promised: Fields) -> dict[str, Array]:
+def metadata(demos: Demos) -> dict[str, Any]:
+    """What a recording says of itself beside its arrays."""
+    own = {name: getattr(demos, name) for name in _METADATA}
+    return {"format": FORMAT, **own, "convention": demos.convention.to_dict(), "sha256": demos.digest}
+
+
+def read_metadata(document: Any, path: str, remedy: str) -> dict[str, Any]:
+    """The same from a file, as arguments of `Demos`."""
+    given = read_as(_METADATA, document, path, remedy)
+    return {name: given.get(name) for name in _METADATA}
+
+
+def _read_arrays(path: Path, promised: Mapping[str, Any]) -> dict[str, Array]:
     arrays = read_npz(path, REMEDY)
-    if arrays.keys() != promised.values.keys():
-        odd = sorted(arrays.keys() ^ promised.values.keys())[0]
+    if arrays.keys() != promised.keys():
+        odd = sorted(arrays.keys() ^ promised.keys())[0]
         raise UserError(str(path), f"holds other arrays than its manifest says, such as {odd[:60]!r}; {REMEDY}")
     for name, array in arrays.items():
-        if _digest(array) != promised.inner(name).text("sha256"):
+        if _digest(array) != promised[name]["sha256"]:
             raise UserError(str(path), f"the array {name!r} is not the one that was recorded; {REMEDY}")
     return arrays
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files.arrays import read_npz, write_npz
-from diacritic.files.atomic import make_folder, read_json, safe_name, write_json
-from diacritic.files.fields import Fields
+from diacritic.files.atomic import make_folder, read_json, write_json
+from diacritic.files.schema import read_as
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 FORMAT = "diacritic-exchange/1"
 EXCHANGE = "exchange.json"
 REMEDY = "export the study again"
-_RUN = ("beta", "rate", "auxiliary", "code_scale", "residual_scale")
-_MANY = 100_000  # training jobs, cells, runs of a training job
-_NOTES = ("architecture", "shape", "diverged", "seconds", "supervising", "device", "torch", "code_version")
+_MANY = 100_000  # training jobs, cells
+_DOCUMENT = {key: [dict[str, Any]] for key in ("orders", "cells")}
+_NOTES = dict.fromkeys(("architecture", "shape"), dict[str, Any]) | {
+    "diverged": tuple[bool, ...],
+    **dict.fromkeys(("seconds", "supervising"), float),
+    **dict.fromkeys(("device", "torch", "code_version"), str),
+}
 
 
 @dataclass(frozen=True)
 class Job:
-    """Training jobs as checked objects, and the cells that they answer, as whoever reads them understands them."""
+    """Training jobs, and the cells that they answer, as objects that whoever reads them checks."""
 
     train_jobs: tuple[dict[str, Any], ...]
     cells: tuple[dict[str, Any], ...]
@@ -42,44 +46,13 @@ def write_job(folder: Path, train_jobs: Sequence[Mapping[str, Any]], cells: Sequ
 
 
 def read_job(folder: Path) -> Job:
-    """The manifest of a folder, every training job checked."""
-    path = str(folder / EXCHANGE)
-    document = Fields(read_json(folder / EXCHANGE, FORMAT, REMEDY), path, REMEDY)
-    train_jobs, cells = document.items("orders"), document.items("cells")
-    if max(len(train_jobs), len(cells)) > _MANY or not all(isinstance(cell, dict) for cell in cells):
-        raise document.refusal("cells", f"a list of at most {_MANY} objects")
-    checked = [check_train_job(train_job, f"{path}: orders[{k}]") for k, train_job in enumerate(train_jobs)]
-    return Job(tuple(checked), tuple(cells))
-
-
-def check_train_job(train_job: Any, place: str) -> dict[str, Any]:
-    """A training job as it is written, every field checked; names in it may become paths."""
-    given = Fields.of(train_job, place, REMEDY)
-    counts = ("demonstrations", "steps", "codes", "forecaster_steps")
-    named, texts, optional = ("recording", "learner", "preset"), ("demos_sha256",), ("misled", "start", "low")
-    given.only(*named, *texts, *counts, "runs", *optional)
-    for name in named:
-        safe_name(given.text(name), f"{place}: {name}")
-    for name in (*texts, *counts):
-        _ = given.text(name) if name in texts else given.integer(name, default=(0,) if name not in train_job else ())
-    given.number("misled", 0.0)
-    given.flag("low", True)
-    runs, start = given.items("runs"), given.items("start", [])
-    if not 0 < len(runs) <= _MANY:
-        raise given.refusal("runs", f"a list of 1 to {_MANY} runs")
-    for k, run in enumerate(runs):
-        fields = Fields.of(run, f"{place}: runs[{k}]", REMEDY)
-        fields.only("seed", *_RUN)
-        fields.integer("seed")
-        for name in _RUN:
-            fields.number(name, 1e-3 if name == "beta" else None)
-    if len(start) not in (0, len(runs)):
-        raise UserError(place, f"{len(start)} starts for {len(runs)} runs; {REMEDY}")
-    for item in start:
-        if not (isinstance(item, list | tuple) and len(item) == 2 and type(item[1]) is int and item[1] >= 0):
-            raise given.refusal("start", "a list of [training job, run]")
-        safe_name(item[0], f"{place}: start")
-    return dict(train_job)
+    """The manifest of a folder."""
+    path = folder / EXCHANGE
+    given = read_as(_DOCUMENT, read_json(path, FORMAT, REMEDY), str(path), REMEDY)
+    for name in ("orders", "cells"):
+        if len(given[name]) > _MANY:
+            raise UserError(str(path), f"has {len(given[name])} {name}, more than {_MANY}; {REMEDY}")
+    return Job(given["orders"], given["cells"])
 
 
 def result_paths(folder: Path, name: str) -> tuple[Path, Path]:
@@ -128,15 +101,8 @@ def read_result(folder: Path, name: str, runs: int) -> ResultFiles | None:
         notes = {key: json.loads(text) for key, text in texts.items()}
     except (ValueError, RecursionError):
         raise UserError(str(path), f"has notes that are not JSON; {remedy}") from None
-    lacking = [key for key in _NOTES if key not in notes]
-    if lacking:
-        raise UserError(str(path), f"has no note of {lacking[0]}; {remedy}")
-    fields = Fields(notes, str(path), remedy)
-    diverged = fields.items("diverged")
-    if len(diverged) != runs or not all(isinstance(value, bool) for value in diverged):
-        raise fields.refusal("diverged", f"true or false of each of {runs} runs")
-    _ = [fields.number(key) for key in ("seconds", "supervising")], fields.object("architecture")
-    _ = [fields.text(key) for key in ("device", "torch", "code_version")], fields.object("shape")
+    if len(read_as(_NOTES, notes, str(path), remedy)["diverged"]) != runs:
+        raise UserError(str(path), f"does not say of each of {runs} runs whether it diverged; {remedy}")
     arrays = read_npz(codes_path, remedy)
     steps, codes = arrays.get("steps"), arrays.get("codes")
     if steps is None or codes is None or codes.ndim != 4 or codes.dtype.kind not in "iu" or codes.shape[1] != runs:

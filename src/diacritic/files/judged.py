@@ -1,75 +1,61 @@
 """What stands beside a run or a recording once it was judged: verdicts, closed loops and probes, checked when read."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from diacritic.files.fields import Fields
+from certify.errors import UserError
+from diacritic.files.schema import read_as
 
 QUESTIONS = ("sufficient", "surplus", "sole")
-_SHARES = ("swap", "shuffle", "reset", "freeze")
-_MANY = 1_000_000
+_PROFILE = dict.fromkeys(("rate", "required"), tuple[float | None, ...])
+_CONTROL = dict.fromkeys(("part", "name", "text"), str) | {"passed": bool | None}
+_VERDICT = dict.fromkeys(("run", "task", "learner", "occupancy", "impression"), str) | {
+    **{key: {"answer": str, "because": str} for key in QUESTIONS},
+    "steps": _PROFILE,
+    "controls": [_CONTROL],
+}
+_CELL = dict.fromkeys(("phase", "variable", "probe", "status"), str) | {
+    **dict.fromkeys(("accuracy", "chance", "adjusted"), float),
+    "passed": bool,
+    "interval": tuple[float, float],
+}
+_SHARES = dict.fromkeys(("partner", "own"), float | None)
+_TRIAL = {"name": str, "pairs": float}
+_EFFECTS = ("swap", "shuffle", "reset", "freeze")
+_ROLLOUT = {"episodes": int, "action_error_cm": float | None, "by_episode": dict[str, tuple[bool, ...]]}
 
 
 def check_verdict(document: dict[str, Any], path: str, remedy: str) -> None:
     """A verdict: three answers, the profile of the steps, and the controls with what they hold."""
-    given = Fields(document, path, remedy)
-    _ = [given.text(name) for name in ("run", "task", "learner", "occupancy", "impression")]
-    for name in QUESTIONS:
-        answer = given.inner(name)
-        _ = answer.text("answer"), answer.text("because")
-    steps = given.inner("steps")
-    _ = steps.numbers("rate"), steps.numbers("required")
-    for k, item in enumerate(given.items("controls")):
-        control = Fields.of(item, f"{path}: controls[{k}]", remedy)
-        name = control.text("name")
-        _ = control.text("part"), control.text("text"), control.flag("passed", None)
+    read_as(_VERDICT, document, path, remedy)
+    for k, control in enumerate(document["controls"]):
+        name, data, place = control["name"], control.get("data"), f"{path}: controls[{k}]: data"
         if name == "audit flags":
-            control.texts("data")
-        elif name == "previous actions" and control.values.get("data") is not None:
-            check_cells(control, "data")
-        elif name.startswith("code swap"):
-            _check_trials(control)
-
-
-def _check_trials(control: Fields) -> None:
-    """Interventions: the share of decisions by kind."""
-    if control.values.get("data") is None:
-        return
-    for k, item in enumerate(control.items("data")):
-        trial = Fields.of(item, f"{control.path}: data[{k}]", control.remedy)
-        _ = trial.text("name"), trial.number("pairs")
-        for name in _SHARES:
-            if trial.values.get(name) is not None:
-                shares = trial.inner(name)
-                _ = shares.number("partner", None), shares.number("own", None)
+            read_as([str], data, place, remedy)
+        elif name == "previous actions" and data is not None:
+            read_as([_CELL], data, place, remedy)
+        elif name.startswith("code swap") and data is not None:
+            for trial in read_as([_TRIAL], data, place, remedy):
+                effects = {kind: trial[kind] for kind in _EFFECTS if trial.get(kind) is not None}
+                read_as({str: _SHARES}, effects, place, remedy)
 
 
 def check_rollout(document: dict[str, Any], path: str, remedy: str) -> None:
     """A closed loop: shares, and what became of every episode."""
-    given = Fields(document, path, remedy)
-    episodes = given.integer("episodes", 1, _MANY)
-    _ = given.number("success"), given.number("action_error_cm", None)
-    outcomes = given.inner("by_episode")
-    for name in ("success", *outcomes.values):
-        values = outcomes.items(name)
-        if len(values) != episodes or not all(isinstance(value, bool) for value in values):
-            raise outcomes.refusal(name, f"true or false of each of {episodes} episodes")
-        given.number(name)
+    outcomes = read_as(_ROLLOUT, document, path, remedy)["by_episode"]
+    read_as(dict.fromkeys(("success", *outcomes), float), document, path, remedy)
+    if "success" not in outcomes or {len(values) for values in outcomes.values()} != {document["episodes"]}:
+        raise UserError(path, f"does not say what became of each of {document['episodes']} episodes; {remedy}")
 
 
 def check_probe(document: dict[str, Any], path: str, remedy: str) -> None:
     """Leak probes of a recording, by table."""
-    given = Fields(document, path, remedy)
-    given.text("demos_sha256")
-    tables = given.inner("probes")
-    for name in tables.values:
-        check_cells(tables.inner(name), "cells")
+    read_as({"demos_sha256": str, "probes": {str: {"cells": [_CELL]}}}, document, path, remedy)
 
 
-def check_cells(given: Fields, name: str) -> None:
-    """The cells of a table of probes."""
-    for k, item in enumerate(given.items(name)):
-        cell = Fields.of(item, f"{given.path}: {name}[{k}]", given.remedy)
-        _ = [cell.text(key) for key in ("phase", "variable", "probe", "status")], cell.flag("passed")
-        _ = [cell.number(key) for key in ("accuracy", "chance", "adjusted")]
-        if len([value for value in cell.numbers("interval") if value is not None]) != 2:
-            raise cell.refusal("interval", "two numbers")
+def check_acceptance(acceptance: Mapping[str, Any], path: str, remedy: str) -> None:
+    """The leak tables that the acceptance checks of a recording left in its manifest."""
+    checks = read_as(dict[str, Any], acceptance.get("checks", {}), f"{path}: acceptance", remedy)
+    for name, check in checks.items():
+        if "leaks" in name:
+            read_as({"data": [_CELL]}, check, f"{path}: acceptance: {name}", remedy)

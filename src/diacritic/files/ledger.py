@@ -2,68 +2,35 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.atomic import make_folder, read_text, write_text
-from diacritic.files.fields import LARGEST, is_number
+from diacritic.files.schema import fits
 
 Row = dict[str, Any]
 REMEDY = "restore the file from version control"
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return type(value) is int and abs(value) <= LARGEST
-
-
-def _is_whole_or_null(value: Any) -> bool:
-    return value is None or _is_whole(value)
-
-
-def _is_number_or_null(value: Any) -> bool:
-    return value is None or is_number(value)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_bits(value: Any) -> bool:
-    """Numbers by window."""
-    return isinstance(value, dict) and all(map(_is_number_or_null, value.values()))
-
-
-def _is_scores(value: Any) -> bool:
-    """S_Gamma and S_G by window."""
-    return isinstance(value, dict) and all(map(_is_bits, value.values()))
-
-
-TYPES: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("study", "cell", "task", "learner", "preset"), _is_text),
-    **dict.fromkeys(("seed", "steps"), _is_whole),
-    "K": _is_whole_or_null,
-    "beta": _is_number_or_null,
-    "N": _is_whole_or_null,
-    "gate": _is_text,
-    **dict.fromkeys(("sufficient", "diverged"), _is_flag),
-    "scores": _is_scores,
-    **dict.fromkeys(("rate", "requirement"), _is_bits),
-    **dict.fromkeys(("success", "seconds"), _is_number_or_null),
-    "device": _is_text,
-    "versions": _is_object,
-    **dict.fromkeys(("code_version", "demos_sha256"), _is_text),
+_BITS = dict[str, float | None]  # by window
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("study", "cell", "task", "learner", "preset"), str),
+    **dict.fromkeys(("seed", "steps"), int),
+    "K": int | None,
+    "beta": float | None,
+    "N": int | None,
+    "gate": str,
+    **dict.fromkeys(("sufficient", "diverged"), bool),
+    "scores": dict[str, _BITS],  # S_Gamma and S_G
+    **dict.fromkeys(("rate", "requirement"), _BITS),
+    **dict.fromkeys(("success", "seconds"), float | None),
+    "device": str,
+    "versions": dict[str, Any],
+    **dict.fromkeys(("code_version", "demos_sha256"), str),
 }
-"""Every field that a row must have, and what may stand there."""
+"""Every field that a row must have, and its type."""
 REQUIRED = list(TYPES)
 
 
@@ -74,7 +41,7 @@ def problem_of(row: Any) -> str | None:
     missing = [key for key in REQUIRED if key not in row]
     if missing:
         return f"lacks {', '.join(missing)}"
-    wrong = [key for key, fits in TYPES.items() if not fits(row[key])]
+    wrong = [key for key, kind in TYPES.items() if not fits(kind, row[key])]
     return f"has a {wrong[0]} of another type: {str(row[wrong[0]])[:60]!r}" if wrong else None
 
 

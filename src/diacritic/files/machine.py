@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+from certify.errors import UserError
 from diacritic.files.atomic import read_json, write_json
-from diacritic.files.fields import Fields
+from diacritic.files.schema import Range, read_as
 
 FORMAT = "diacritic-machine/1"
 REMEDY = "export it again with `diacritic export`"
-_MANY = 10_000_000  # codes, steps
+_Count = Annotated[int, Range(1, 10_000_000)]  # codes, steps
 
 
 @dataclass(frozen=True)
@@ -48,37 +49,39 @@ class MachineFile:
     @classmethod
     def load(cls, path: Path) -> Self:
         """A machine from its file, every entry checked."""
-        given = Fields(read_json(path, FORMAT, REMEDY), str(path), REMEDY)
-        given.only("format", *MachineFile.__dataclass_fields__)
-        codes, first = given.integer("codes", 1, _MANY), given.inner("first")
-        moves = _rows(given, "moves", (int, str, str, int))
-        acts = _rows(given, "acts", (int, str, str))
-        named = [*(row[0] for row in (*moves, *acts)), *(row[3] for row in moves)]
-        odd = [code for code in (*named, *first.values.values()) if type(code) is not int or not 0 <= code < codes]
+        given: _Document = read_as(_Document, read_json(path, FORMAT, REMEDY), str(path), REMEDY)
+        named = [*(row[0] for row in (*given.moves, *given.acts)), *(row[3] for row in given.moves)]
+        odd = [code for code in (*named, *given.first.values()) if code >= given.codes]
         if odd:
-            raise given.refusal("codes", f"a number of codes to which {str(odd[0])[:20]} belongs")
-        bits = given.numbers("bits")
-        if None in bits:
-            raise given.refusal("bits", "a list of numbers")
+            raise UserError(str(path), f"has {given.codes} codes, but also names the code {odd[0]}; {REMEDY}")
         return cls(
-            given.text("task"),
-            given.text("model_sha256"),
-            given.integer("horizon", 1, _MANY),
-            codes,
-            dict(first.values),
-            {(k, did, seen): code for k, did, seen, code in moves},
-            {(k, seen): did for k, seen, did in acts},
-            tuple(float(value) for value in bits if value is not None),
-            given.flag("minimal"),
-            given.flag("equal"),
-            given.object("origin"),
+            given.task,
+            given.model_sha256,
+            given.horizon,
+            given.codes,
+            given.first,
+            {(k, did, seen): code for k, did, seen, code in given.moves},
+            {(k, seen): did for k, seen, did in given.acts},
+            given.bits,
+            given.minimal,
+            given.equal,
+            given.origin,
         )
 
 
-def _rows(given: Fields, name: str, kinds: tuple[type, ...]) -> list[tuple[Any, ...]]:
-    """A table of rows whose entries have these types."""
-    rows = given.items(name)
-    for row in rows:
-        if not isinstance(row, list) or [type(entry) for entry in row] != list(kinds):
-            raise given.refusal(name, f"a list of rows of {', '.join(kind.__name__ for kind in kinds)}")
-    return [tuple(row) for row in rows]
+@dataclass(frozen=True)
+class _Document:
+    """The file, its tables as rows."""
+
+    format: str
+    task: str
+    model_sha256: str
+    horizon: _Count
+    codes: _Count
+    first: dict[str, int]
+    moves: tuple[tuple[int, str, str, int], ...]
+    acts: tuple[tuple[int, str, str], ...]
+    bits: tuple[float, ...]
+    minimal: bool
+    equal: bool
+    origin: dict[str, Any]

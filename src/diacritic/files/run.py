@@ -26,7 +26,7 @@ from diacritic.files.atomic import (
     write_json,
     write_text,
 )
-from diacritic.files.fields import Fields, is_number
+from diacritic.files.schema import read_as
 from diacritic.files.versions import code_version
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 FORMAT = "diacritic-run/2"
 MANIFEST, WEIGHTS, CODES, MODEL, BINNER = "run.json", "weights.safetensors", "codes.npz", "model.json", "binner.json"
 REMEDY = "train the run again"
-KINDS = ("symbolic", "recorded")
-WHICH = ("training", "held-out", "all")
 _LARGEST = 10_000_000  # episodes
 
 
@@ -49,22 +47,16 @@ class CodedEpisodes:
     which: Literal["training", "held-out", "all"]
     ranges: tuple[tuple[int, int], ...]
 
+    def __post_init__(self) -> None:
+        if len(self.ranges) > 10_000 or not all(0 <= start < stop <= _LARGEST for start, stop in self.ranges):
+            raise UserError("ranges", "expected a list of [start, stop], each a range of episodes")
+
     @property
     def indices(self) -> NDArray[np.int64]:
         return np.concatenate([np.arange(start, stop) for start, stop in self.ranges] or [np.arange(0)])
 
     def __len__(self) -> int:
         return sum(stop - start for start, stop in self.ranges)
-
-    @staticmethod
-    def read(fields: Fields) -> "CodedEpisodes":
-        which, ranges = fields.text("which"), fields.items("ranges")
-        sound = all(isinstance(r, list) and len(r) == 2 and all(type(k) is int for k in r) for r in ranges)
-        if which not in WHICH:
-            raise fields.refusal("which", f"one of {', '.join(WHICH)}")
-        if len(ranges) > 10_000 or not sound or not all(0 <= start < stop <= _LARGEST for start, stop in ranges):
-            raise fields.refusal("ranges", "a list of [start, stop]")
-        return CodedEpisodes(which, tuple((start, stop) for start, stop in ranges))
 
 
 @dataclass(frozen=True)
@@ -120,58 +112,24 @@ class RunManifest:
     @staticmethod
     def from_dict(document: Any, path: str) -> "RunManifest":
         """The inverse of `to_dict`, every field checked."""
-        fields = Fields.of(document, path, REMEDY)
-        fields.only("format", *RunManifest.__dataclass_fields__)
-        kind, run = fields.text("kind"), fields.inner("run")
-        if kind not in KINDS:
-            raise fields.refusal("kind", f"one of {', '.join(KINDS)}")
-        run.integer("seed")
-        plain: dict[str, Any] = {name: fields.text(name) for name in ("task", "learner", "preset", "plan")}
-        plain |= {name: fields.text(name, None) for name in ("model_sha256", "demos_sha256")}
-        plain |= {name: fields.integer(name, default=(None,)) for name in ("task_version", "N", "held_out")}
-        return RunManifest(
-            kind=kind,
-            **plain,
-            rate=fields.numbers("rate", []),
-            requirement=fields.numbers("requirement", []),
-            architecture=fields.object("architecture"),
-            shape=fields.object("shape"),
-            steps=fields.integer("steps"),
-            run=run.values,
-            episodes=CodedEpisodes.read(fields.inner("episodes")),
-            parameters=fields.object("parameters", {}),
-            diverged=fields.flag("diverged"),
-            sufficient=fields.flag("sufficient", None),
-            failures=fields.texts("failures", []),
-            success=fields.number("success", None),
-            seconds=fields.number("seconds", None),
-            scores=_scores(fields),
-            versions=fields.object("versions", {}),
-            code_version=fields.text("code_version"),
-            sha256=_digests(fields),
-        )
+        given = dict(document) if isinstance(document, dict) else {}
+        given.pop("format", None)
+        lacking = [name for name in ("diverged", "code_version", "sha256") if name not in given]
+        if lacking:
+            raise UserError(path, f"lacks {lacking[0]!r}; {REMEDY}")
+        manifest: RunManifest = read_as(RunManifest, given, path, REMEDY)
+        read_as({"seed": int}, manifest.run, f"{path}: run", REMEDY)
+        _check_digests(manifest.sha256, path)
+        return manifest
 
 
-def _scores(fields: Fields) -> dict[str, dict[str, float | None]]:
-    scores = fields.object("scores", {})
-    for window in scores.values():
-        values = window.values() if isinstance(window, dict) else [False]
-        if not all(value is None or is_number(value) for value in values):
-            raise fields.refusal("scores", "an object of S_Gamma and S_G by window")
-    return scores
-
-
-def _digests(fields: Fields) -> dict[str, str]:
+def _check_digests(digests: Mapping[str, str], path: str) -> None:
     """Digests by file name; names lead nowhere outside the folder."""
-    digests = fields.object("sha256")
-    for name, digest in digests.items():
-        safe_name(name, f"{fields.path}: sha256")
-        if not isinstance(digest, str):
-            raise fields.refusal("sha256", "an object of digests by file name")
+    for name in digests:
+        safe_name(name, f"{path}: sha256")
     for name in (WEIGHTS, CODES):
         if name not in digests:
-            raise UserError(fields.path, f"has no digest of {name}; {REMEDY}")
-    return digests
+            raise UserError(path, f"has no digest of {name}; {REMEDY}")
 
 
 def is_run(folder: Path) -> bool:

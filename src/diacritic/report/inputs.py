@@ -14,8 +14,7 @@ from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.readers import is_recording, load
 from diacritic.files.demos import Demos
-from diacritic.files.fields import Fields
-from diacritic.files.judged import check_cells, check_probe
+from diacritic.files.judged import check_acceptance, check_probe
 from diacritic.files.ledger import Row, problem_of, read_ledger
 from diacritic.files.run import is_run
 from diacritic.measure.probe import FORMAT as PROBE
@@ -165,7 +164,7 @@ def _document(found: Inputs, path: Path) -> None:
     kind = str(document.get("format", "")) if isinstance(document, dict) else ""
     if kind.startswith("diacritic-demos/"):
         demos = load(path)
-        _check_acceptance(demos, path)
+        check_acceptance(demos.acceptance or {}, str(path), "record again")
         found.recordings.append(demos)
         probed = saved_probe(path, demos.digest)
         if probed is not None:
@@ -178,12 +177,3 @@ def _document(found: Inputs, path: Path) -> None:
         found.models.append(named_model(str(path)))
     elif not kind.startswith(SKIPPED):
         raise UserError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")
-
-
-def _check_acceptance(demos: Demos, path: Path) -> None:
-    """The leak tables that the acceptance of a recording left in its manifest."""
-    given = Fields(dict(demos.acceptance or {}), f"{path}: acceptance", "record again")
-    checks = given.object("checks", {})
-    for name in checks:
-        if "leaks" in name:
-            check_cells(Fields.of(checks[name], f"{path}: acceptance: {name}", "record again"), "data")

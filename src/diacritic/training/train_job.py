@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from diacritic.files.job import check_train_job
+from certify.errors import UserError
+from diacritic.files.job import REMEDY
+from diacritic.files.schema import FileName, read_as
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
@@ -20,23 +22,27 @@ from diacritic.training.preset import preset
 class TrainJob:
     """Everything that decides what comes out; equal training jobs are trained once."""
 
-    recording: str
+    recording: FileName
     """Name of the recording in the folder."""
     demos_sha256: str
     demonstrations: int
     """N: the first so many episodes are learned from, the others are held out."""
-    learner: str
-    preset: str
+    learner: FileName
+    preset: FileName
     steps: int
     codes: int
     runs: tuple[Run, ...]
     forecaster_steps: int = FORECASTER_STEPS
     misled: float = 0.0
     """Share of the episodes whose forecasts are those of an episode of another class."""
-    start: tuple[tuple[str, int], ...] = ()
+    start: tuple[tuple[FileName, int], ...] = ()
     """Of each run the training job, by name, and its run whose weights it starts from; none: from random weights."""
     low: bool = True
     """On CUDA, bf16 for everything but the code scan."""
+
+    def __post_init__(self) -> None:
+        if not self.runs or len(self.start) not in (0, len(self.runs)):
+            raise UserError("runs", f"{len(self.runs)} with {len(self.start)} starts; give a start for each, or none")
 
     @property
     def name(self) -> str:
@@ -72,8 +78,6 @@ class TrainJob:
         return Plan(chosen, how, self.runs, self.steps, architecture, how.batch, low=precision)
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any]) -> "TrainJob":
-        """As `asdict` wrote it."""
-        checked = check_train_job(document, "order")
-        start = tuple((name, k) for name, k in checked.get("start", ()))
-        return TrainJob(**{**checked, "runs": tuple(Run(**item) for item in checked["runs"]), "start": start})
+    def from_dict(document: Mapping[str, Any], place: str = "order") -> "TrainJob":
+        """As `asdict` wrote it, every field checked."""
+        return read_as(TrainJob, document, place, REMEDY)

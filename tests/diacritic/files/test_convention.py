@@ -49,7 +49,7 @@ def test_refusals(stand_in, change, said):
         replace(plain, **change)
 
 
-@pytest.mark.parametrize("missing", ["factors", "phases", "shown"])
+@pytest.mark.parametrize("missing", ["factors", "phases", "noise"])
 def test_incomplete_document_is_refused(stand_in, missing):
     document = json.loads(json.dumps(stand_in().convention.to_dict()))
     del document[missing]

@@ -22,6 +22,7 @@ from diacritic.files.ledger import read_keys, read_ledger
 from diacritic.files.machine import MachineFile
 from diacritic.files.run import read_codes, read_manifest, read_weights, write_run
 from diacritic.report.runs import read_run
+from diacritic.training.train_job import TrainJob
 
 COUNT = 500
 
@@ -71,7 +72,11 @@ def test_job(tmp_path: Path):
     order |= {"forecaster_steps": 5, "misled": 0.5, "start": [["former", 0], ["former", 1]], "low": False}
     write_job(tmp_path, [order], [{"cell": {}, "places": []}])
     known = json.loads((tmp_path / EXCHANGE).read_text())
-    assert attack(tmp_path / EXCHANGE, texts(known, COUNT), lambda: read_job(tmp_path)) > COUNT // 2
+
+    def jobs() -> list[TrainJob]:
+        return [TrainJob.from_dict(item) for item in read_job(tmp_path).train_jobs]
+
+    assert attack(tmp_path / EXCHANGE, texts(known, COUNT), jobs) > COUNT // 2
 
 
 def test_result(tmp_path: Path):
