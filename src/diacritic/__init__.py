@@ -4,6 +4,7 @@
 
     task = dia.task("two-cues", gap=20)
     demos = dia.record(task, episodes=512)
+    print(dia.need(demos))
     need = dia.requirement(demos)
     runs = dia.train(demos, learner="plain", seeds=8)
     print(dia.measure(runs, need))
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from diacritic.measure.rollouts import rollout
     from diacritic.measure.runs import measure
     from diacritic.memory.saved import load_run
+    from diacritic.need.answer import need
     from diacritic.need.requirement import requirement
     from diacritic.report.page import report
     from diacritic.studies.train import train
@@ -46,7 +48,7 @@ _HOMES = {
     "task": "tasks.registry:find",
     "train": "studies.train:train",
 }
-_PACKAGES = ("measure", "report", "rollout")  # rooms that can be called
+_PACKAGES = ("measure", "need", "report", "rollout")  # rooms that can be called
 
 __all__ = [
     "Policy",
@@ -56,6 +58,7 @@ __all__ = [
     "load",
     "load_run",
     "measure",
+    "need",
     "record",
     "report",
     "requirement",

@@ -19,6 +19,7 @@ def commands() -> dict[str, Any]:
     from diacritic.commands.export import Export, Play
     from diacritic.commands.ledger import Ledger
     from diacritic.commands.measure import Measure
+    from diacritic.commands.need import NeedCommand
     from diacritic.commands.probe import Probe
     from diacritic.commands.record import Record
     from diacritic.commands.report import Report
@@ -32,6 +33,7 @@ def commands() -> dict[str, Any]:
     return {
         "demo": Demo,
         "record": Record,
+        "need": NeedCommand,
         "probe": Probe,
         "train": Train,
         "measure": Measure,

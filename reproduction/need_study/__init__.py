@@ -1,0 +1,1 @@
+"""Datasets with certified answers, and how often `need` gives them."""

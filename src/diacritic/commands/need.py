@@ -1,0 +1,60 @@
+"""`diacritic need`: how much memory raw demonstrations ask for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from certify.errors import UserError
+
+
+@dataclass(frozen=True)
+class NeedCommand:
+    """Ask of raw demonstrations whether a policy must remember, what, from when, and how many bits."""
+
+    dataset: Annotated[str, tyro.conf.Positional]
+    """A recording: a folder, a file, or a Minari id."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path(".")
+    """Folder of need.json, witnesses.json and need.html."""
+    align: str = "auto"
+    """The clock: auto, step, progress, phase, phase:COLUMN or events."""
+    tolerance: float = 0.05
+    """Action errors that do not matter, as a share of each channel's spread."""
+    plants: int = 16
+    """Cues to plant, by which power is measured; 0 leaves it out."""
+    seed: int = 0
+    """Equal seeds give equal answers."""
+    card: bool = False
+    """Also write need.md, a card for the dataset's README."""
+    check: Path | None = None
+    """A witnesses.json: verify it against the dataset, and do nothing else. The exit status is 1 where it is wrong."""
+
+    def run(self) -> int:
+        from diacritic.demos.readers import load
+
+        if self.plants < 0:
+            raise UserError("--plants", "must not be negative")
+        demos = load(self.dataset)
+        if self.check is not None:
+            from diacritic.files.need import read_witnesses
+            from diacritic.need.check import check_witnesses
+
+            document = read_witnesses(self.check)
+            problems = check_witnesses(document, demos)
+            print("\n".join(problems) or f"{len(document['pairs'])} pairs verified")
+            return 1 if problems else 0
+        from diacritic.files.atomic import write_text
+        from diacritic.need.answer import need
+        from diacritic.need.card import card
+        from diacritic.need.document import save
+        from diacritic.need.text import lines
+
+        answer = need(demos, align_by=self.align, tolerance=self.tolerance, plants=self.plants, seed=self.seed)
+        print("\n".join(lines(answer)))
+        paths = save(answer, self.out)
+        if self.card:
+            paths.append(self.out / "need.md")
+            write_text(paths[-1], card(answer))
+        print("wrote " + ", ".join(str(path) for path in paths))
+        return 0

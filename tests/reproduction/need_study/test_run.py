@@ -1,0 +1,45 @@
+"""The study of `need`: worlds with certified answers, stresses, and a ledger that can be continued."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from need_data import controlled
+
+from diacritic.need.alignment import align
+from reproduction.need_study.run import read, run, trials
+from reproduction.need_study.stress import STRESSES
+from reproduction.need_study.trials import Trial, run_trial
+from reproduction.need_study.worlds import WORLDS
+
+
+def test_certified_bits_of_the_worlds():
+    rng = np.random.default_rng(0)
+    most = {name: max(world.requirement(world.draw(4096, rng))) for name, world in WORLDS.items()}
+    expected = {"cues-1-of-2": 1, "cues-3-of-2": 3, "xor": 1, "counter": 1.81, "query": 2, "partial": 1.58}
+    assert {name: most[name] for name in expected} == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("stress", STRESSES)
+def test_stresses_keep_a_recording_readable(stress: str):
+    demos = STRESSES[stress](controlled("lit", 32), np.random.default_rng(0))
+    assert align(demos).episodes == 32
+
+
+def test_a_trial_is_compared_with_its_truth():
+    row = run_trial(Trial("staircase", "cues-1-of-2", 48, 0))
+    assert (row["bits_right"], row["frames_right"], row["classes_right"]) == (True, True, 1.0)
+    assert run_trial(Trial("control", "random", 32, 0, "wrong-labels"))["answer"] != "memory needed"
+
+
+def test_the_study_has_enough_draws():
+    every = list(trials())
+    plain = [trial for trial in every if trial.part == "control" and trial.stress == "none"]
+    assert len(plain) >= 500
+    assert len({trial.family for trial in plain}) >= 10
+
+
+def test_a_ledger_is_continued(tmp_path: Path):
+    first = run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8")
+    assert len(read(tmp_path / "need.jsonl")) == 2 + len(STRESSES)
+    assert run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8") == first
