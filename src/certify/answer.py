@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from certify.core.clock_free import ClockFree, clock_free
 from certify.core.codes import Codes, fewest_codes
 from certify.core.exact import Ints, rank
 from certify.core.floors import Floor, floors
@@ -16,6 +17,7 @@ from certify.core.rates import conditional_rate
 from certify.core.relations import PAIR_LIMIT, Relation, compatibility, settled, strong_classes, support_classes
 from certify.errors import UserError
 from certify.machines.machine import Machine
+from certify.progress import working
 from certify.witness import Witness, a2_witness, a4_witness, transitivity_witness
 
 
@@ -56,7 +58,7 @@ class Answer:
     steps: tuple[Step, ...]
     joint: Joint
     objective: Objective
-    codes_found: Codes
+    search_seconds: float  # for the fewest codes, which are looked for when they are asked for
     seconds: float
 
     @property
@@ -86,6 +88,21 @@ class Answer:
     def joint_sum(self) -> float | None:
         exact = self.joint.optimal if self.objective == "sum" else self.joint.simultaneous
         return self.joint_bracket[1] if exact else None
+
+    @cached_property
+    def codes_found(self) -> Codes:
+        """The fewest labels of one machine, with time-indexed and with stationary updates."""
+        with working("searching for the fewest codes"):
+            return fewest_codes(self.model.graph, self.relations, self.floors, self.joint, self.search_seconds)
+
+    @cached_property
+    def clock_free(self) -> ClockFree:
+        """The least bits of one update and policy for all steps, at a random step."""
+        graph, own = self.model.graph, self.joint.graph is self.model.graph
+        cells = self.joint.cells if own else self.strong
+        floors = [floor.lower for floor in self.floors]
+        with working("searching for machines without a clock"):
+            return clock_free(graph, self.strong, cells, floors, self.search_seconds)
 
     @property
     def codes(self) -> dict[str, int | None]:
@@ -133,6 +150,12 @@ class Answer:
             "codes": self.codes if any(k is not None for k in self.codes.values()) else None,
             "codes_bracket": {kind: list(bracket) for kind, bracket in self.codes_found.brackets.items()},
             "codes_reason": self.codes_found.reasons or None,
+            "clock_free": {
+                "lower": self.clock_free.lower,
+                "upper": self.clock_free.upper,
+                "rate": self.clock_free.upper if self.clock_free.exact else None,
+                "states": self.codes["stationary"],
+            },
             "proof": self.proof,
             "witnesses": [
                 {"claim": w.claim, "t": w.t, "histories": list(w.histories), "text": w.text} for w in self.witnesses
@@ -185,14 +208,16 @@ def certify(
     model: Model,
     objective: Objective = "sum",
     pair_limit: int = PAIR_LIMIT,
-    seconds: float = 60.0,
+    seconds: float | None = None,
 ) -> Answer:
-    """Certify a model: relations, rates, floors, the best machine and the fewest codes.
+    """Certify a model: relations, rates, floors and the best machine; the fewest codes when they are asked for.
 
-    `seconds` bounds each of the three searches that may not end; what they leave open is a bracket.
+    `seconds` bounds each search that may not end (60 unless given, and 5 for the fewest codes and for machines without
+    a clock); what they leave open is a bracket.
     """
-    if not seconds > 0:
+    if seconds is not None and not seconds > 0:
         raise UserError("seconds", f"expected a positive number of seconds, not {seconds}")
+    patience, seconds = (5.0, 60.0) if seconds is None else (seconds, seconds)
     began = time.perf_counter()
     graph = model.graph
     strong = strong_classes(graph)
@@ -200,8 +225,7 @@ def certify(
     bounds = floors(graph, relations, strong, seconds)
     steps = tuple(_step(model, t, relations[t], strong[t], bounds[t]) for t in range(graph.horizon))
     joint = best_machine(graph, relations, bounds, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
-    codes = fewest_codes(graph, relations, bounds, joint, seconds)
-    return Answer(model, relations, strong, bounds, steps, joint, objective, codes, time.perf_counter() - began)
+    return Answer(model, relations, strong, bounds, steps, joint, objective, patience, time.perf_counter() - began)
 
 
 def _step(model: Model, t: int, relation: Relation, strong: Ints, floor: Floor) -> Step:

@@ -1,6 +1,7 @@
 """The answer for people: a table with the curves drawn beside it, and the witnesses in words."""
 
 from collections.abc import Callable
+from statistics import fmean
 
 from certify.answer import Answer, Step
 from certify.errors import inert
@@ -56,6 +57,9 @@ def verdict(answer: Answer) -> list[str]:
     lines.append(machine[answer.simultaneous])
     counts = [f"{_codes(*bracket)} with {kind.replace('_', '-')} updates" for kind, bracket in codes.brackets.items()]
     lines.append(f"Fewest codes of one machine: {', '.join(counts)}.")
+    bits = _bracket((answer.clock_free.lower, answer.clock_free.upper))
+    mean = _bracket((fmean(s.lower for s in answer.steps), fmean(s.upper for s in answer.steps)))
+    lines.append(f"Without a clock, at a random step: {bits}; with one, {mean}.")
     lines += [f"Fewest {kind.replace('_', '-')} codes are a bracket: {why}." for kind, why in codes.reasons.items()]
     lines += [f"{w.claim} fails at step {w.t}: {w.text}" for w in answer.witnesses]
     return lines
