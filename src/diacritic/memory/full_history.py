@@ -199,6 +199,20 @@ class FullHistory(Memory):
         return lowered(parameters, precision)
 
 
+@register
+class Transformer(FullHistory):
+    """The same without codes: the head reads the state of the last prefix as it is."""
+
+    name = "transformer"
+    measured = "state"
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return weights(shape, architecture) | dense("state", architecture.width, architecture.code_size)
+
+    def codebooks(self, architecture: Architecture) -> dict[str, int]:
+        return {}
+
+
 def _look(
     parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None
 ) -> tuple[Tensor, Tensor]:
@@ -213,6 +227,9 @@ def _look(
 def _record(
     parameters: Parameters, architecture: Architecture, inputs: Inputs, features: Tensor, state: Tensor
 ) -> Record:
+    if "codebook" not in parameters:
+        no_code = torch.zeros(state.shape[:2], dtype=torch.long, device=state.device)
+        return Record(features, features, state, state, no_code)
     codebook = code_vectors(parameters["codebook"], architecture.bound)
     proposal = bounded(state.to(codebook.dtype), architecture.bound)
     code = nearest(proposal.detach(), codebook.detach())

@@ -34,7 +34,7 @@ def step(parameters: Parameters, state: Tensor, observation: Tensor, previous: T
 
     `observation` [N, inputs] and the `previous` action [N, actions] (zeros at first) may have a leading axis of runs.
     """
-    state = _cell(parameters, state, _enter(parameters, observation, previous))
+    state = gated(parameters, state, _enter(parameters, observation, previous))
     return state, _act(parameters, state)
 
 
@@ -45,7 +45,7 @@ def unroll(parameters: Parameters, observations: Tensor, previous: Tensor) -> tu
     state = start(parameters, episodes)
     states = []
     for incoming in entered.unflatten(1, (steps, episodes)).unbind(1):
-        state = _cell(parameters, state, incoming)
+        state = gated(parameters, state, incoming)
         states.append(state)
     trace = torch.stack(states, 1)
     return trace, _act(parameters, trace.flatten(1, 2)).unflatten(1, (steps, episodes))
@@ -60,7 +60,7 @@ def _enter(parameters: Parameters, observation: Tensor, previous: Tensor) -> Ten
     return linear(parameters, "cell.input", torch.relu(linear(parameters, "input", rows)))
 
 
-def _cell(parameters: Parameters, state: Tensor, incoming: Tensor) -> Tensor:
+def gated(parameters: Parameters, state: Tensor, incoming: Tensor) -> Tensor:
     """h' = n + z (h − n) with reset r, update z and candidate n = tanh(x_n + r h_n), as PyTorch's GRUCell."""
     x_reset, x_update, x_new = incoming.chunk(3, -1)
     h_reset, h_update, h_new = linear(parameters, "cell.state", state).chunk(3, -1)
@@ -102,3 +102,30 @@ class Gru(Memory):
 def _record(state: Tensor, actions: Tensor) -> Record:
     no_code = torch.zeros(state.shape[:2], dtype=torch.long, device=state.device)
     return Record(state, state, state, state, no_code, actions=actions)
+
+
+@register
+class ChronoGru(Gru):
+    """A GRU whose update gates start with lifetimes up to the horizon (Tallec and Ollivier 2018)."""
+
+    name = "gru-chrono"
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        lifetime = Weight((architecture.state_size,), "log", max(2.0, shape.horizon - 1.0))
+        return super().weights(shape, architecture) | {"cell.chrono": lifetime}
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: Tensor, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[Tensor, Record]:
+        return super().step(_with_lifetimes(parameters), architecture, state, inputs, flow)
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        return super().unroll(_with_lifetimes(parameters), architecture, episodes, flow)
+
+
+def _with_lifetimes(parameters: Parameters) -> Parameters:
+    """The update gate's bias raised by log(lifetime)."""
+    longer = torch.nn.functional.pad(parameters["cell.chrono"], (parameters["cell.chrono"].shape[-1],) * 2)
+    return {**parameters, "cell.input.bias": parameters["cell.input.bias"] + longer}

@@ -1,7 +1,19 @@
 """The kinds of memory that come with the package, and the one that an architecture names."""
 
 from certify.errors import UserError
-from diacritic.memory import full_history, gaussian, gru, sole_carrier  # noqa: F401  (each registers its kind)
+from diacritic.memory import (  # noqa: F401  (each registers its kinds)
+    bistable,
+    code_cells,
+    diagonal,
+    frame_stack,
+    full_history,
+    gaussian,
+    gru,
+    min_gru,
+    selective,
+    slots,
+    sole_carrier,
+)
 from diacritic.memory.protocol import MEMORIES, Memory
 from diacritic.memory.shape import Architecture
 

@@ -14,7 +14,7 @@ class Weight:
     """How one parameter looks in one run, and the scale that it starts with."""
 
     shape: tuple[int, ...]
-    start: str = "uniform"  # uniform in ±scale, normal with deviation scale, zero or one
+    start: str = "uniform"  # in ±scale; normal with deviation scale; log of a number in 1…scale; zero; one
     scale: float = 1.0
 
 

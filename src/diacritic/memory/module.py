@@ -10,7 +10,7 @@ from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import State, carried_vectors
+from diacritic.memory.sole_carrier import State
 
 KEPT = ("act", "choose", "control", "prior")
 """Heads that a trained policy keeps."""
@@ -72,7 +72,7 @@ class Carrier(nn.Module):
 
     def forward(self, code: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor]:
         """The step as a function of the code alone (K before the first step): what `torch.export` and ONNX see."""
-        embedding = carried_vectors(self._stacked(), self.architecture)[0][code]
+        embedding = self.memory.carried(self._stacked(), self.architecture)[0][code]
         _, after, action = self.step(State(embedding, code), observation, previous_action)
         return after, action
 

@@ -120,6 +120,14 @@ class Memory(ABC):
         """What persists other than one code, in words; nothing in a sole carrier."""
         return (f"its memory is {self.name!r}, not a code",)
 
+    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        """Of a finite memory: what a step may start from, [runs, K + 1, ·]: each code's state, then the first state."""
+        raise NotImplementedError(f"{self.name} is not a finite memory")
+
+    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        """Of a finite memory: what heads read of each code, [runs, K, d]."""
+        raise NotImplementedError(f"{self.name} is not a finite memory")
+
     def annealed(self, architecture: Architecture) -> bool:
         """Whether a continuous path into it is taken down in the course of training."""
         return False

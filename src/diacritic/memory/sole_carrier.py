@@ -174,6 +174,12 @@ class Code(Memory):
         bypass = ("a continuous state persists beside the code",) if architecture.path == "bypass" else ()
         return (*bypass, "a second carrier persists beside the code") if architecture.identification else bypass
 
+    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return carried_vectors(parameters, architecture)
+
+    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return code_vectors(parameters["codebook"], architecture.bound)
+
     def annealed(self, architecture: Architecture) -> bool:
         return architecture.path == "scaffold"
 

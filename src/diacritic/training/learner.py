@@ -46,6 +46,19 @@ _BFS = FutureSufficiency()
 _FORECAST = FutureBehaviour()
 _PENDING = PendingDecisions()
 _SECOND = (("", 256), ("-1024", 1024))  # a second carrier for the hidden parameter: its name and its codes
+_CONTINUOUS = (
+    ("gru-chrono", "a GRU that starts with long lifetimes"),
+    ("min-gru", "a GRU whose gates do not read the state"),
+    ("lru", "linear recurrent units"),
+    ("s5", "a diagonal state space"),
+    ("selective", "a selective state space"),
+    ("bistable", "bistable units"),
+    ("slots", "an external memory of eight slots"),
+    ("transformer", "the full history without codes"),
+    ("frames-1", "the present frame"),
+    ("frames-4", "the last four frames"),
+    ("frames-16", "the last sixteen frames"),
+)
 _PENDING_SYMBOL = PendingDecisions(reads="symbol")
 
 
@@ -139,6 +152,10 @@ def _learners() -> list[Learner]:
             )
             for size in (128, 8, 4)
         ],
+        *[Learner(name, (Imitation(),), (("memory", name),), note=note) for name, note in _CONTINUOUS],
+        made("gru-code", memory="gru-code", note="a GRU whose state is one code"),
+        Learner("fsq", (Imitation(),), (("memory", "fsq"),), note="codes on a lattice of four levels"),
+        Learner("lfq", (Imitation(),), (("memory", "lfq"),), note="codes of signs"),
         Learner(
             "full-history", (Imitation(), Quantisation()), (("memory", "history"),), note="causal Transformer policy"
         ),

@@ -55,4 +55,6 @@ def _draw(name: str, weight: Weight, seed: int) -> Tensor:
         return torch.full(weight.shape, float(weight.start == "one"), dtype=torch.float64)
     if weight.start == "normal":
         return torch.from_numpy(weight.scale * generator.standard_normal(weight.shape))
+    if weight.start == "log":
+        return torch.from_numpy(np.log(generator.uniform(1, weight.scale, weight.shape)))
     return torch.from_numpy(generator.uniform(-weight.scale, weight.scale, weight.shape))

@@ -28,7 +28,7 @@ def test_only_a_code_persists_in_a_sole_carrier(architecture: Architecture, sole
 
 
 def test_an_unknown_kind_is_one_line() -> None:
-    with pytest.raises(UserError, match="no memory is called 'elephant'; known: code"):
+    with pytest.raises(UserError, match="no memory is called 'elephant'; known: bistable, code"):
         memory_of(Architecture(memory="elephant"))
 
 

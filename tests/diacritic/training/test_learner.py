@@ -7,7 +7,9 @@ import torch
 from carrier_twin import symbols, vectors
 
 from certify.errors import UserError
+from diacritic.memory.kinds import memory_of
 from diacritic.memory.shape import Architecture
+from diacritic.memory.vector import VectorMemory
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import ALIASES, LEARNERS, learner
 from diacritic.training.preset import preset
@@ -37,10 +39,15 @@ def test_every_learner_trains(name: str) -> None:
 
 def _heads(name: str) -> list[str]:
     """The parameters that a learner must move, by the beginning of their names."""
+    if name == "gru-code":
+        return ["observe", "previous", "cell.input", "cell.state", "codebook", "act"]
     if name.startswith("gru"):
         return ["input", "cell", "head"]
-    if name == "full-history":
-        return ["observe", "token", "block0", "block1", "positions", "state", "codebook", "act"]
+    if name in ("full-history", "transformer"):
+        codes = ["codebook"] if name == "full-history" else []
+        return ["observe", "token", "block0", "block1", "positions", "state", "act", *codes]
+    if isinstance(memory_of(learner(name).architecture(SMALL)), VectorMemory):
+        return ["observe", "previous", "memory.in", "cell", "memory.out", "act"]
     heads = [
         "observe",
         "previous",
@@ -70,6 +77,8 @@ def _heads(name: str) -> list[str]:
     }
     heads += [head for part, head in parts.items() if part in name]
     heads = [head for head in heads if (name, head) != ("non-persistent", "residual.code")]  # no code ever enters
+    if name in ("fsq", "lfq"):  # the lattice has a point at zero, where codes begin
+        return [*(head for head in heads if (name, head) != ("fsq", "residual.code")), "lattice"]
     return heads if name == "gaussian" else [*heads, "codebook"]
 
 

@@ -1,0 +1,27 @@
+"""The bistable recurrent cell (Vecoven et al. 2021): each unit can hold one of two values for ever."""
+
+import torch
+from torch import Tensor
+
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import register
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.vector import VectorMemory
+
+
+@register
+class Bistable(VectorMemory):
+    """s_t = c s_{t−1} + (1 − c) tanh(W x_t + a s_{t−1}), a = 1 + tanh(·), c = σ(·); units feed back to themselves."""
+
+    name = "bistable"
+
+    def cell(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        size = architecture.state_size
+        feedback = {f"cell.{gate}": Weight((size,)) for gate in ("gain", "keep")}
+        return dense("cell.in", size, 3 * size) | feedback
+
+    def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        gain, keep, new = linear(parameters, "cell.in", torch.relu(x)).chunk(3, -1)
+        gain = 1 + torch.tanh(gain + parameters["cell.gain"].unsqueeze(1) * state)
+        keep = torch.sigmoid(keep + parameters["cell.keep"].unsqueeze(1) * state)
+        return keep * state + (1 - keep) * torch.tanh(new + gain * state)

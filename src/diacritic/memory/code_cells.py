@@ -1,0 +1,169 @@
+"""Other sole carriers: a GRU whose state is one code, and codes that are points of a lattice (FSQ, LFQ)."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from certify.errors import UserError
+from diacritic.memory import sole_carrier
+from diacritic.memory.encoders import encode_action, encoders, observe, prior_input
+from diacritic.memory.gru import gated
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
+from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.sole_carrier import State
+
+
+class CodeMemory(Memory):
+    """One hard code persists, and nothing else."""
+
+    measured = "code"
+    state = "carrier"
+
+    def beside_the_code(self, architecture: Architecture) -> tuple[str, ...]:
+        return ()
+
+    def finite(self, architecture: Architecture) -> bool:
+        return True
+
+
+@register
+class GruCode(CodeMemory):
+    """C_t = Q(GRU(e_{t−1}, x_t)): the carrier with a gated cell instead of a residual."""
+
+    name = "gru-code"
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        size, features = architecture.code_size, architecture.feature_size
+        bound = size**-0.5
+        return {
+            **encoders(shape, architecture),
+            **dense("cell.input", 2 * features, 3 * size),
+            "cell.state.weight": Weight((size, 3 * size), scale=bound),
+            "cell.state.bias": Weight((3 * size,), scale=bound),
+            "codebook": Weight((architecture.codes, size), scale=1 / architecture.codes),
+        }
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
+        return sole_carrier.begin(parameters, architecture, rows)
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[State, Record]:
+        features = observe(parameters, inputs)
+        x = torch.cat([features, encode_action(parameters, inputs.previous).expand_as(features)], -1)
+        proposal = gated(parameters, state.embedding, linear(parameters, "cell.input", x))
+        proposal = bounded(proposal, architecture.bound)
+        vectors = code_vectors(parameters["codebook"], architecture.bound)
+        code = nearest(proposal, vectors)
+        embedding = straight_through(look_up(vectors, code), proposal)
+        read = prior_input(architecture, inputs, features)
+        return State(embedding, code), Record(features, features, proposal, embedding, code, prior_input=read)
+
+    def codebooks(self, architecture: Architecture) -> dict[str, int]:
+        return {"": architecture.codes}
+
+    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return sole_carrier.carried_vectors(parameters, architecture)
+
+    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return code_vectors(parameters["codebook"], architecture.bound)
+
+
+class Lattice(CodeMemory):
+    """Codes are the points of a lattice: each of n numbers has a few levels, and there is no codebook to learn."""
+
+    levels: ClassVar[int]
+
+    def numbers(self, architecture: Architecture) -> int:
+        """n, with levels^n = K."""
+        count = 1
+        while self.levels**count < architecture.codes:
+            count += 1
+        if self.levels**count != architecture.codes:
+            raise UserError(
+                "architecture.codes", f"{self.name} needs a power of {self.levels}, not {architecture.codes}"
+            )
+        return count
+
+    def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
+        """The nearest point, straight-through, and the level of each number, from 0."""
+        raise NotImplementedError
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        numbers = self.numbers(architecture)
+        residual = sole_carrier.residual("residual", replace(architecture, code_size=numbers))
+        return encoders(shape, architecture) | residual | dense("lattice", numbers, architecture.code_size)
+
+    def points(self, like: Tensor, architecture: Architecture) -> Tensor:
+        """The point of every code, [K, n]."""
+        place = self.levels ** torch.arange(self.numbers(architecture), device=like.device)
+        level = torch.arange(architecture.codes, device=like.device).unsqueeze(-1) // place % self.levels
+        return self.value(level.to(like.dtype))
+
+    def value(self, level: Tensor) -> Tensor:
+        """The number that a level, from 0, stands for."""
+        raise NotImplementedError
+
+    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        out = parameters["residual.out.weight"]
+        points = self.points(out, architecture)
+        return torch.nn.functional.pad(points, (0, 0, 0, 1)).expand(len(out), -1, -1)  # before the first step: zeros
+
+    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return linear(parameters, "lattice", self.carried(parameters, architecture)[:, :-1])
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
+        out = parameters["residual.out.weight"]
+        none = torch.full((len(out), rows), architecture.codes, device=out.device)
+        return State(out.new_zeros(len(out), rows, self.numbers(architecture)), none)
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[State, Record]:
+        features = observe(parameters, inputs)
+        carried, entering = sole_carrier.carried_on(architecture, state.embedding, flow.gradient)
+        driven = sole_carrier.drive(parameters, "residual", features, inputs.previous)
+        point, level = self.quantised(carried + sole_carrier.propose(parameters, "residual", entering, driven))
+        place = self.levels ** torch.arange(level.shape[-1], device=level.device)
+        code = (level * place).sum(-1)
+        embedding = linear(parameters, "lattice", point)
+        read = prior_input(architecture, inputs, features)
+        return State(point, code), Record(features, features, embedding, embedding, code, prior_input=read)
+
+
+@register
+class Fsq(Lattice):
+    """Finite scalar quantisation (Mentzer et al. 2023) with four levels a number."""
+
+    name = "fsq"
+    levels = 4
+
+    def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
+        half = (self.levels - 1) * (1 + 1e-3) / 2
+        offset = 0.5 if self.levels % 2 == 0 else 0.0
+        shift = torch.atanh(torch.tensor(offset / half, dtype=proposal.dtype, device=proposal.device))
+        within = torch.tanh(proposal + shift) * half - offset
+        level = within.detach().round()
+        return straight_through(level, within) / (self.levels // 2), level.long() + self.levels // 2
+
+    def value(self, level: Tensor) -> Tensor:
+        return (level - self.levels // 2) / (self.levels // 2)
+
+
+@register
+class Lfq(Lattice):
+    """Lookup-free quantisation (Yu et al. 2023): the signs of log₂ K numbers."""
+
+    name = "lfq"
+    levels = 2
+
+    def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
+        level = (proposal.detach() > 0).long()
+        return straight_through(self.value(level.to(proposal.dtype)), proposal), level
+
+    def value(self, level: Tensor) -> Tensor:
+        return 2 * level - 1

@@ -1,0 +1,111 @@
+"""Continuous recurrent memories: one vector persists; the action head reads g_o(O_t) and a readout of the vector."""
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from diacritic.memory.encoders import encode_action, encoders, observe
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record
+from diacritic.memory.shape import Architecture, Shape
+
+
+class VectorMemory(Memory):
+    """A cell that moves a vector: x_t = W (g_o(O_t), g_a(A_{t−1})), s_t = cell(s_{t−1}, x_t)."""
+
+    def size(self, architecture: Architecture) -> int:
+        """Numbers that persist."""
+        return architecture.state_size
+
+    def entering(self, architecture: Architecture) -> int:
+        """Numbers of x_t."""
+        return architecture.state_size
+
+    @abstractmethod
+    def cell(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        """The parameters of the cell itself."""
+
+    @abstractmethod
+    def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        """s_t."""
+
+    def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        """What the action head reads of the state, [runs, rows, d]."""
+        return linear(parameters, "memory.out", state)
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return {
+            **encoders(shape, architecture),
+            **dense("memory.in", 2 * architecture.feature_size, self.entering(architecture)),
+            **self.cell(shape, architecture),
+            **dense("memory.out", self.size(architecture), architecture.code_size),
+        }
+
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> Tensor:
+        into = parameters["memory.in.weight"]
+        return into.new_zeros(len(into), rows, self.size(architecture))
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: Tensor, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[Tensor, Record]:
+        features, x = entered(parameters, inputs)
+        state = self.advance(parameters, state, x)
+        return state, record(features, self.readout(parameters, state, x))
+
+
+class LinearMemory(VectorMemory):
+    """A cell whose state enters linearly, s_t = a_t s_{t−1} + b_t by element: whole episodes are one scan."""
+
+    @abstractmethod
+    def gates(self, parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(a_t, b_t) of every row, real or complex."""
+
+    def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        kept, new = self.gates(parameters, x)
+        return as_real(kept * as_complex(state) + new) if new.is_complex() else kept * state + new
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        steps = episodes.observation.shape[:2]
+        frame = None if episodes.frame is None else episodes.frame.flatten(0, 1)
+        rows = Inputs(episodes.observation.flatten(0, 1), episodes.previous.flatten(0, 1), frame=frame)
+        features, x = entered(parameters, rows)
+        kept, new = self.gates(parameters, x)
+        states = scan(kept.expand_as(new).unflatten(1, steps), new.unflatten(1, steps)).flatten(1, 2)
+        return [record(features, self.readout(parameters, as_real(states) if states.is_complex() else states, x))]
+
+
+def entered(parameters: Parameters, inputs: Inputs) -> tuple[Tensor, Tensor]:
+    """g_o(O_t), and x_t."""
+    features = observe(parameters, inputs)
+    acted = encode_action(parameters, inputs.previous)
+    return features, linear(parameters, "memory.in", torch.cat([features, acted.expand_as(features)], -1))
+
+
+def record(features: Tensor, readout: Tensor) -> Record:
+    """The record of a memory without a code."""
+    no_code = torch.zeros(readout.shape[:2], dtype=torch.long, device=readout.device)
+    return Record(features, features, readout, readout, no_code)
+
+
+def scan(kept: Tensor, new: Tensor) -> Tensor:
+    """s_t = a_t s_{t−1} + b_t from s_0 = 0 for [runs, T, …], by doubling: log₂ T passes."""
+    reach = 1
+    while reach < new.shape[1]:
+        later = new[:, reach:] + kept[:, reach:] * new[:, :-reach]
+        new = torch.cat([new[:, :reach], later], 1)
+        kept = torch.cat([kept[:, :reach], kept[:, reach:] * kept[:, :-reach]], 1)
+        reach *= 2
+    return new
+
+
+def as_complex(state: Tensor) -> Tensor:
+    """Real and imaginary halves as complex numbers."""
+    real, imaginary = state.chunk(2, -1)
+    return torch.complex(real, imaginary)
+
+
+def as_real(state: Tensor) -> Tensor:
+    return torch.cat([state.real, state.imag], -1)
