@@ -23,7 +23,7 @@ from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
 from diacritic.training.randomness import initial, normal
-from diacritic.training.released import released
+from diacritic.training.released import formed
 from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.threads import threads_for
 from diacritic.training.trace import Trace
@@ -80,7 +80,7 @@ class Plan:
     @property
     def terms(self) -> tuple[Term, ...]:
         """What is minimised: the learner's terms in the preset's form."""
-        return (released(self.learner) if self.preset.released else self.learner).terms
+        return formed(self.learner, self.preset).terms
 
 
 def initial_weights(plan: Plan, data: Data) -> dict[str, Weight]:

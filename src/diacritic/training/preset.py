@@ -48,6 +48,10 @@ class Preset:
     """… or at these updates, however long training is."""
     released: bool = False
     """Terms have the form of the authors' release (`training.released`)."""
+    bits: bool = False
+    """The rate is paid in bits; in nats otherwise, unless terms have the released form."""
+    summed: bool = False
+    """Quantisation sums over the numbers of a vector; it takes their mean otherwise, likewise."""
     low: Literal["bf16", "tf32"] = "bf16"
     """Products on CUDA where low precision is allowed."""
     changes: tuple[tuple[str, Any], ...] = ()
@@ -131,8 +135,20 @@ PRESETS = {
 }
 
 
+INGREDIENTS: dict[str, dict[str, Any]] = {
+    "sphere": {"changes": (("bound", "sphere"),)},
+    "bits": {"bits": True},
+    "summed": {"summed": True},
+}
+"""What may be added to our preset, as in `carousel+sphere+bits`: choices of the release that may be good for others."""
+
+
 def preset(name: str) -> Preset:
-    """The preset of that name."""
-    if name not in PRESETS:
-        raise UserError("--preset", f"no preset is called {name!r}; known: {', '.join(PRESETS)}")
-    return PRESETS[name]
+    """The preset of that name, with the ingredients that the name adds."""
+    base, *added = name.split("+")
+    unknown = [one for one in added if one not in INGREDIENTS]
+    if base not in PRESETS or unknown or (added and base != "carousel"):
+        listed = ", ".join([*PRESETS, *(f"carousel+{one}" for one in INGREDIENTS)])
+        raise UserError("--preset", f"no preset is called {name!r}; known: {listed}")
+    settings = {key: value for one in added for key, value in INGREDIENTS[one].items()}
+    return replace(PRESETS[base], name=name, **settings)

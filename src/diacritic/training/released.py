@@ -16,6 +16,7 @@ from diacritic.training.objectives.later_actions import AllLaterActions
 from diacritic.training.objectives.open_loop import OpenLoop
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
+from diacritic.training.preset import Preset
 
 ANNEALED = 0.8
 """Share of training at which an annealed target has no weight any more, wherever its fall begins."""
@@ -41,6 +42,19 @@ FORMS: dict[type, Callable[[Any], Term]] = {
     JoinHead: lambda term: replace(term, steps="all"),
 }
 """What each kind of term becomes; others stay as they are."""
+
+
+def formed(learner: Learner, how: Preset) -> Learner:
+    """The learner with its terms in the form that a preset asks for."""
+    if how.released:
+        return released(learner)
+
+    def form(term: Term) -> Term:
+        if how.bits and isinstance(term, Rate):
+            return replace(term, unit="bits")
+        return replace(term, dimensions="sum") if how.summed and isinstance(term, Quantisation) else term
+
+    return replace(learner, terms=tuple(map(form, learner.terms)))
 
 
 def released(learner: Learner) -> Learner:

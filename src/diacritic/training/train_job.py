@@ -47,7 +47,7 @@ class TrainJob:
     @property
     def name(self) -> str:
         """The name of its files."""
-        return f"{self.recording}-{self.learner.replace('+', '-')}-{self.preset}-{self._digest()[:12]}"
+        return f"{self.recording}-{self.learner}-{self.preset}-{self._digest()[:12]}".replace("+", "-")
 
     @property
     def plan_digest(self) -> str:

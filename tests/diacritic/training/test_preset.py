@@ -1,9 +1,16 @@
 """Our preset, and those of the authors' release by family of tasks."""
 
+from dataclasses import replace
+
 import pytest
 
 from certify.errors import UserError
 from diacritic.memory.shape import Architecture
+from diacritic.training.cohort import Plan, Run
+from diacritic.training.learner import BASE, learner
+from diacritic.training.objectives.imitation import Imitation
+from diacritic.training.objectives.rate import Rate
+from diacritic.training.objectives.vq import Quantisation
 from diacritic.training.preset import PRESETS, preset
 
 RELEASED = [name for name in PRESETS if name.startswith("release")]
@@ -19,6 +26,18 @@ def test_the_two_presets_differ_in_how_gradients_flow_and_where_training_starts(
 def test_an_unknown_preset_is_refused_in_one_line() -> None:
     with pytest.raises(UserError, match=r"^--preset: no preset is called 'carousell'; known: carousel, textbook, rele"):
         preset("carousell")
+
+
+def test_our_preset_takes_ingredients_of_the_release() -> None:
+    ours, all_of_them = preset("carousel"), preset("carousel+sphere+bits+summed")
+    assert all_of_them.architecture(Architecture()).bound == "sphere"
+    plan = Plan(learner("plain"), all_of_them, (Run(0),))
+    assert plan.terms == (Imitation(), Rate("bits"), Quantisation(dimensions="sum"))
+    assert replace(plan, preset=ours).terms == BASE
+    assert preset("carousel+bits") == replace(ours, name="carousel+bits", bits=True)
+    for name in ("carousel+salt", "release+bits"):
+        with pytest.raises(UserError, match=r"--preset: no preset is called .* known: carousel, .*, carousel\+summed"):
+            preset(name)
 
 
 @pytest.mark.parametrize("name", RELEASED)

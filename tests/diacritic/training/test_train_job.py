@@ -18,7 +18,7 @@ def test_it_survives_json():
     for train_job in (JOB, later):
         assert TrainJob.from_dict(json.loads(json.dumps(asdict(train_job)))) == train_job
     assert later.formers == {"former", "other"}
-    with pytest.raises(UserError, match="2 starts for 3 runs"):
+    with pytest.raises(UserError, match="3 with 2 starts"):
         TrainJob.from_dict(json.loads(json.dumps(asdict(replace(later, start=later.start[:2])))))
 
 
@@ -59,5 +59,5 @@ def test_low_precision_is_for_cuda_alone_with_either_gradient():
 
 
 def test_an_unknown_train_job_is_refused():
-    with pytest.raises(UserError, match="lacks 'recording'"):
+    with pytest.raises(UserError, match="lacks 'codes'"):
         TrainJob.from_dict({"learner": "plain"})
