@@ -1,4 +1,4 @@
-"""The audit on the page: probes against chance, flags with what they mean, interventions, and every control."""
+"""The audit in the report: probes against chance, flags with what they mean, interventions, and every control."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -6,7 +6,7 @@ from typing import Any
 
 from diacritic.measure.flags import CAVEATS, RULES
 from diacritic.measure.verdict import QUESTIONS
-from diacritic.report.charts import BAD, GOOD, GREY, Chart, chart, plain
+from diacritic.report.charts import Chart, dots, mark
 from diacritic.report.inputs import Inputs
 from diacritic.report.runs import Run
 
@@ -17,64 +17,40 @@ Cells = Sequence[Mapping[str, Any]]
 
 
 def view(inputs: Inputs) -> Shown | None:
-    """Verdicts in full for the first runs, as a line each beyond, and the probes of recordings."""
+    """Verdicts in full for the first runs, and the probes of recordings, failures first."""
     judged = [run for run in inputs.runs if run.verdict is not None]
-    probed = dict(islice(_probes(inputs), MOST_CHARTS))
+    probed = probed_cells(inputs)
     if not judged and not probed:
         return None
     return {
         "verdicts": [_verdict(run) for run in judged[:MOST_VERDICTS]],
-        "summary": [_line(run) for run in judged],
-        "probes": [probes(name, cells) for name, cells in probed.items() if cells],
+        "judged": len(judged),
+        "probes": sorted((probes(name, cells) for name, cells in probed.items()), key=lambda p: not p["unexpected"]),
         "interventions": interventions(judged[:MOST_VERDICTS]),
         "flags": [{"name": name, "rule": rule, "raised": _raised(judged, name)} for name, rule in RULES.items()],
         "caveats": CAVEATS,
     }
 
 
-def probes(name: str, cells: Cells) -> Chart:
-    """Held-out accuracy of every probe with its interval, beside chance."""
-    shown = sorted(cells, key=lambda cell: (cell["passed"], -abs(cell["accuracy"] - cell["chance"])))[:MOST_CELLS]
-    y = [plain(f"{cell['variable']} in {cell['phase']} ({cell['probe']})") for cell in shown][::-1]
-    shown = shown[::-1]
-    chance = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "chance",
-        "x": [cell["chance"] for cell in shown],
-        "y": y,
-        "marker": {"color": GREY, "symbol": "line-ns-open", "size": 11, "line": {"width": 2}},
-    }
-    traces = [chance]
-    moods = {"expected": (GOOD, "circle", True), "unexpected": (BAD, "x", False)}
-    for word, (colour, symbol, passed) in moods.items():
-        mine = [(place, cell) for place, cell in zip(y, shown, strict=True) if cell["passed"] is passed]
-        if mine:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": word,
-                    "x": [cell["accuracy"] for _, cell in mine],
-                    "y": [place for place, _ in mine],
-                    "text": [f"{cell['status']}, Holm p {cell['adjusted']:.2g}" for _, cell in mine],
-                    "hovertemplate": "%{y}: %{x:.2f}<br>%{text}<extra></extra>",
-                    "marker": {"color": colour, "symbol": symbol, "size": 8},
-                    "error_x": {
-                        "type": "data",
-                        "symmetric": False,
-                        "array": [cell["interval"][1] - cell["accuracy"] for _, cell in mine],
-                        "arrayminus": [cell["accuracy"] - cell["interval"][0] for _, cell in mine],
-                        "color": colour,
-                        "thickness": 1,
-                    },
-                }
-            )
-    wrong = sum(not cell["passed"] for cell in cells)
-    label = f"{len(cells)} probes of {name} against chance; {wrong} are unexpected"
-    layout = {"xaxis": {"range": [-0.03, 1.03]}, "height": 130 + 17 * len(shown), "title": name}
-    layout["yaxis"] = {"dtick": 1, "tickfont": {"size": 11}}
-    return chart(traces, label, "held-out accuracy", "", **layout)
+def probes(name: str, cells: Cells) -> Shown:
+    """Held-out accuracy of every probe with its interval, beside chance; unexpected ones by themselves."""
+    wrong = [cell for cell in cells if not cell["passed"]]
+    fine = [cell for cell in cells if cell["passed"]]
+    said = f"{len(wrong)} of {len(cells)} probes of {name} are unexpected"
+    return {"name": name, "said": said, "unexpected": _chart(name, wrong), "expected": _chart(name, fine)}
+
+
+def _chart(name: str, cells: Cells) -> Chart | None:
+    shown = sorted(cells, key=lambda cell: -abs(cell["accuracy"] - cell["chance"]))[:MOST_CELLS]
+    rows = []
+    for cell in shown:
+        said = f"{cell['accuracy']:.2f}, {cell['status']}, Holm p {cell['adjusted']:.2g}"
+        found = mark(cell["accuracy"], 0 if cell["passed"] else 1, said, cell["interval"])
+        chance = mark(cell["chance"], 2, f"chance {cell['chance']:.2f}")
+        rows.append((f"{cell['variable']} in {cell['phase']} ({cell['probe']})", [chance, found]))
+    series = (("expected", "good"), ("unexpected", "bad"), ("chance", "tick"))
+    label = f"{len(cells)} probes of {name} against chance"
+    return dots(label, "held-out accuracy", series, rows) if rows else None
 
 
 def interventions(runs: Sequence[Run]) -> list[Shown]:
@@ -90,6 +66,11 @@ def interventions(runs: Sequence[Run]) -> list[Shown]:
                     {"run": run.label, "where": where, "trial": trial["name"], "pairs": trial["pairs"]} | shares
                 )
     return rows
+
+
+def probed_cells(inputs: Inputs) -> dict[str, Cells]:
+    """The cells of every table of probes, by name."""
+    return dict(islice(((name, cells) for name, cells in _probes(inputs) if cells), MOST_CHARTS))
 
 
 def _probes(inputs: Inputs) -> Iterator[tuple[str, Cells]]:
@@ -120,8 +101,3 @@ def _raised(runs: Sequence[Run], flag: str) -> int:
     """How many runs raise a flag."""
     controls = (control for run in runs if run.verdict for control in run.verdict["controls"])
     return sum(flag in control["data"] for control in controls if control["name"] == "audit flags")
-
-
-def _line(run: Run) -> Shown:
-    assert run.verdict is not None
-    return {"task": run.task, "label": run.label} | {name: run.verdict[name]["answer"] for name in QUESTIONS}

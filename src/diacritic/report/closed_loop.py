@@ -1,8 +1,7 @@
-"""The closed loop on the page: success and the accuracy of every class, by policy, and a film of one."""
+"""The closed loop in the report: every policy a dot, and a film of one."""
 
 import base64
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,95 +9,50 @@ from typing import Any
 from certify.errors import UserError
 from certify.progress import working
 from diacritic.measure.statistics import wilson
-from diacritic.report.charts import AMBER, GOOD, GREY, ROSE, Chart, chart, plain
+from diacritic.report.charts import Chart, dots, mark
 from diacritic.report.inputs import FILM_BYTES, FILMS, Inputs
 from diacritic.report.runs import Run
 from diacritic.tasks.remedies import remedies
 
-MOST_BARS = 64
-MARKS = ((GOOD, "circle"), (AMBER, "diamond"), (ROSE, "square"), (GREY, "cross"))  # success, then each class
+MOST_ROWS = 40
 Shown = dict[str, Any]
 
 
-def view(inputs: Inputs, filmed: bool = True) -> Shown | None:
-    """Shares with intervals, a table, and a film that was given or can be made."""
-    played = [run for run in inputs.runs if run.rollout is not None]
-    exact = [run for run in inputs.runs if run.rollout is None and run.success is not None]
-    film = _given(inputs) or (_made(inputs) if filmed else None)
-    if not (played or exact or film):
+def chart(runs: Sequence[Run]) -> Chart | None:
+    """A row for each task, learner and outcome; a dot for each policy that was played, others by exact success."""
+    rows: dict[str, list[Chart]] = {}
+    for run in runs:
+        for name, (share, low, high, how) in shares(run).items():
+            title = f"{run.task} · {run.learner} · {name}"
+            said = f"{run.label}: {share:.0%} ({how})"
+            marks = rows.setdefault(title, [])
+            marks.append(mark(share, {"good": 0, "bad": 1, "open": 2}[run.mood], said, (low, high), run.id))
+    if not rows:
         return None
-    table = [_row(run) for run in [*played, *exact]]
-    classes = list(dict.fromkeys(name for row in table for name in row["classes"]))
-    drawn = shares(played[:MOST_BARS]) if played else None
-    return {"chart": drawn, "table": table, "classes": classes, "film": film}
+    count = sum(bool(shares(run)) for run in runs)
+    series = (("sufficient", "good"), ("failed", "bad"), ("not judged", "open"))
+    label = f"Closed loop of {count} policies, a dot each: share of episodes"
+    return dots(label, "share of episodes", series, list(rows.items())[:MOST_ROWS])
 
 
-def shares(runs: Sequence[Run]) -> Chart:
-    """Success and class accuracy of every policy, with 95 % Wilson intervals over its episodes."""
-    x, common = names(runs)
-    traces = []
-    measured = outcomes(runs)
-    for k, name in enumerate(measured):
-        colour, symbol = MARKS[k % len(MARKS)]
-        rows = [_share(run, name) for run in runs]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": x,
-                "y": [share for share, _, _ in rows],
-                "marker": {"color": colour, "symbol": symbol, "size": 9},
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [high - share for share, _, high in rows],
-                    "arrayminus": [share - low for share, low, _ in rows],
-                    "color": colour,
-                },
-            }
-        )
-    label = f"Closed-loop {', '.join(measured)} of {len(runs)} policies with 95 % intervals"
-    return chart(traces, label, common, "share of episodes", yaxis={"range": [-0.03, 1.03]})
-
-
-def outcomes(runs: Sequence[Run]) -> list[str]:
-    """Success, and the classes that every one of the runs reports."""
-    by_run = [run.rollout["by_episode"] for run in runs if run.rollout is not None]
-    return [name for name in by_run[0] if all(name in episodes for episodes in by_run)]
-
-
-def names(runs: Sequence[Run]) -> tuple[list[str], str]:
-    """A different name for every policy, and what all of them have in common."""
-    told = [(run.task, run.learner, f"seed {run.seed}") for run in runs]
-    common = [words[0] for words in list(zip(*told, strict=True))[:2] if len(set(words)) == 1]
-    short = [", ".join(word for word in words if word not in common) for words in told]
-    twice = {name for name, count in Counter(short).items() if count > 1}
-    full = [f"{name} ({run.path.name[:4]})" if name in twice else name for name, run in zip(short, runs, strict=True)]
-    return list(map(plain, full)), plain(", ".join(common))
-
-
-def _share(run: Run, name: str) -> tuple[float, float, float]:
-    assert run.rollout is not None
-    episodes = run.rollout["by_episode"][name]
-    low, high = wilson(sum(map(bool, episodes)), len(episodes))
-    return sum(map(bool, episodes)) / len(episodes), low, high
-
-
-def _row(run: Run) -> Shown:
-    known = {"task": run.task, "learner": run.learner, "seed": run.seed, "success": run.success}
+def shares(run: Run) -> dict[str, tuple[float, float, float, str]]:
+    """Of success and each class: the share, its 95 % Wilson interval, and over what it was counted."""
     if run.rollout is None:
-        return known | {"classes": {}, "how": "exact, every history"}
-    _, low, high = _share(run, "success")
-    classes = {name: run.rollout[name] for name in outcomes([run]) if name != "success"}
-    more = {"classes": classes, "action_error_cm": run.rollout["action_error_cm"]}
-    return known | more | {"how": f"{run.rollout['episodes']} episodes", "low": low, "high": high}
+        return (
+            {} if run.success is None else {"success": (run.success, run.success, run.success, "exact, every history")}
+        )
+    found = {}
+    for name, episodes in run.rollout["by_episode"].items():
+        passed, of = sum(map(bool, episodes)), len(episodes)
+        found[name] = (passed / of, *wilson(passed, of), f"{of} episodes")
+    return found
 
 
-def _given(inputs: Inputs) -> Shown | None:
+def film(inputs: Inputs, filmed: bool = True) -> Shown | None:
+    """The film that was given, or one that is made of a policy; `task` is that of the policy."""
     for path in inputs.films:
-        return _embedded(path, path.stem)
-    return None
+        return _embedded(path, path.stem, "")
+    return _made(inputs) if filmed else None
 
 
 def _made(inputs: Inputs) -> Shown | None:
@@ -116,13 +70,14 @@ def _made(inputs: Inputs) -> Shown | None:
             path = Path(folder) / "film.mp4"
             write_film(film(group.task, group.policies(), group.binner), path)
             if path.stat().st_size > FILM_BYTES:
-                raise UserError(str(run.path), "its film is larger than 1 MB")
-            return _embedded(path, f"{run.task}: {run.label}")
+                raise UserError(str(run.path), f"its film is larger than {FILM_BYTES / 1e6:g} MB")
+            return _embedded(path, f"{run.task}: {run.label}", run.task)
     except UserError as problem:
         inputs.leave_out(UserError("film", f"could not be made ({problem})"))
         return None
 
 
-def _embedded(path: Path, title: str) -> Shown:
+def _embedded(path: Path, title: str, task: str) -> Shown:
     kind = FILMS[path.suffix]
-    return {"kind": kind, "title": title, "url": f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
+    url = f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return {"kind": kind, "title": title, "task": task, "url": url}

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diacritic.measure.statistics import wilson
-from diacritic.report.charts import BAD, GOOD, GREY, INK, Chart, chart, plain
 from diacritic.studies.ledger import Row
 
 Shown = dict[str, Any]
@@ -16,7 +15,7 @@ NONE = "—"
 
 
 def view(ledgers: Ledgers, figures: Ledgers | None = None) -> Shown | None:
-    """One line a cell; the page filters them. Measured figures are shown beside a reference alone."""
+    """One line a cell; the report filters them. Measured figures are shown beside a reference alone."""
     shown = [line for rows in ledgers.values() for line in lines(rows)]
     return section(shown, [row for rows in ledgers.values() for row in rows]) if shown else None
 
@@ -68,30 +67,14 @@ def carried(rows: Sequence[Row]) -> Shown:
     return {"success": success, "rates": windows, "diverged": sum(bool(row["diverged"]) for row in rows)}
 
 
-def rates(rows: Sequence[Row]) -> Chart:
-    """Every seed's learned rate against what its window requires; failed seeds in red."""
-    points = [
-        (need, rate, bool(row["sufficient"]), plain(f"{row['cell']}, {row['learner']}, seed {row['seed']}: {window}"))
-        for row in rows
-        for window, rate in row["rate"].items()
-        if rate is not None and (need := row["requirement"].get(window)) is not None
-    ][:MOST_POINTS]
-    most = max((max(need, rate) for need, rate, _, _ in points), default=1.0)
-    diagonal = {"type": "scatter", "mode": "lines", "name": "required", "x": [0, most], "y": [0, most]}
-    traces: list[dict[str, Any]] = [diagonal | {"line": {"color": INK, "width": 1.5}, "hoverinfo": "skip"}]
-    for word, colour, symbol, good in (("sufficient", GOOD, "circle", True), ("failed", BAD, "x", False)):
-        mine = [point for point in points if point[2] is good]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": f"{word} ({len(mine)})",
-                "x": [round(need, 3) for need, _, _, _ in mine],
-                "y": [round(rate, 3) for _, rate, _, _ in mine],
-                "text": [text for _, _, _, text in mine],
-                "hovertemplate": "%{text}<br>required %{x}, learned %{y} bit<extra></extra>",
-                "marker": {"color": colour, "symbol": symbol, "size": 7, "opacity": 0.55, "line": {"color": GREY}},
-            }
-        )
-    label = f"Learned rate against requirement of {len(rows)} runs, by window"
-    return chart(traces, label, "required bits", "learned bits")
+def rates(rows: Sequence[Row]) -> Shown:
+    """Every seed's learned rate against what its window requires: [required, learned, sufficient], equal ones once."""
+    points: dict[tuple[float, float, bool], list[str]] = {}
+    for row in rows:
+        for window, rate in row["rate"].items():
+            need = row["requirement"].get(window)
+            if rate is not None and need is not None:
+                key = (round(need, 2), round(rate, 2), bool(row["sufficient"]))
+                points.setdefault(key, []).append(f"{row['cell']}, {row['learner']}, seed {row['seed']}: {window}")
+    shown = [[*key, len(said), said[0]] for key, said in points.items()][:MOST_POINTS]
+    return {"label": f"Learned rate against requirement of {len(rows)} runs, by window", "points": shown}

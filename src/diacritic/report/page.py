@@ -1,35 +1,29 @@
-"""The page: one HTML file that shows what a task requires, what policies carry, and where they part.
+"""The report: one HTML file that shows what a task requires, what policies carry, and where they differ.
 
-Nothing is fetched when it is opened. Plotly travels inside it, compressed; a content security policy names the digest
-of every script that may run, so text that slipped through the escaping would still be inert.
+Nothing is fetched when it is opened. A content security policy names the digest of the one script that may run, so text
+that slipped through the escaping would still be inert.
 """
 
 import base64
-import gzip
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from certify import Answer, Model
-from certify.errors import UserError
 from certify.optional import import_optional
-from certify.progress import working
-from diacritic.demos.requirement import recording
 from diacritic.files.atomic import make_folder, write_text
 from diacritic.files.demos import Demos
-from diacritic.report import audit, closed_loop, cohort, requirement
+from diacritic.report import audit, cards, closed_loop, colours, run_table
 from diacritic.report import ledgers as ledger_section
 from diacritic.report.inputs import Inputs, LeftOut, collect
-from diacritic.report.titles import full_title, short_title
-from diacritic.tasks.named import named_model
+from diacritic.report.provenance import provenance
+from diacritic.report.subjects import Subject, subjects, views
 
-LIMIT = 6_000_000  # bytes of a page
-MOST_REQUIREMENTS = 12
+LIMIT = 6_000_000  # bytes of a report
 TEMPLATES = Path(__file__).with_name("templates")
+SCRIPTS = ("draw.js", "dots.js", "timeline.js", "machine.js", "tables.js", "page.js")
 Shown = dict[str, Any]
 
 
@@ -39,14 +33,16 @@ def report(
     title: str = "Diacritic report",
     film: bool = True,
     ledgers: ledger_section.View = ledger_section.view,
+    command: str = "",
 ) -> Inputs:
-    """Write one self-contained HTML page about any mix of requirements, models, recordings, runs, and paths of them.
+    """Write one self-contained HTML file about any mix of requirements, models, recordings, runs, and paths of them.
 
-    A text names a path, or a zoo task with its parameters. What was left out is on the page and in the result.
-    `ledgers` says what is shown of ledgers; another view may put a reference beside them.
+    A text names a path, or a zoo task with its parameters. The report and the result list what was left out.
+    `ledgers` says what is shown of ledgers; another view may put a reference beside them. `command` is told as the
+    origin of the report.
     """
     inputs = gather(subjects)
-    text = build(inputs, film, title, ledgers)
+    text = build(inputs, film, title, ledgers, command)
     path = Path(out)
     make_folder(path.parent)
     write_text(path, text)
@@ -54,7 +50,7 @@ def report(
 
 
 def gather(subjects: Sequence[Any]) -> Inputs:
-    """The inputs of a page from Python objects and words."""
+    """The inputs of a report from Python objects and words."""
     inputs = Inputs()
     for subject in subjects:
         if isinstance(subject, Answer):
@@ -74,69 +70,68 @@ def build(
     filmed: bool = True,
     title: str = "Diacritic report",
     ledgers: ledger_section.View = ledger_section.view,
+    command: str = "",
 ) -> str:
-    """The page as text, below the limit: the film goes first if it must, then the film strips."""
-    sections = _sections(inputs, filmed, ledgers)
-    text = render(sections, inputs.left_out, title)
-    for section, part in (("closed_loop", "film"), ("cohort", "strips"), ("audit", "verdicts")):
+    """The report as text, below the limit: the film goes first if it must, then the code strips, then the verdicts."""
+    shown = sections(inputs, filmed, ledgers) | {"origin": provenance(inputs, command)}
+    text = render(shown, inputs.left_out, title)
+    for part in ("film", "strips", "verdicts"):
         if len(text.encode()) <= LIMIT:
             break
-        shown = sections[section]
-        if shown and shown[part]:
-            shown[part] = None
-            inputs.left_out.append(LeftOut(part, f"the page would be larger than {LIMIT / 1e6:g} MB with it"))
-            text = render(sections, inputs.left_out, title)
+        if _drop(shown, part):
+            inputs.left_out.append(LeftOut(part, f"the report would be larger than {LIMIT / 1e6:g} MB with it"))
+            text = render(shown, inputs.left_out, title)
     return text
 
 
-def _sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> dict[str, Shown | None]:
-    models = _models(inputs)
-    learned = {run.task: models[run.task] for run in inputs.runs if run.task in models}
-    shown = []
-    for model in models.values():
-        with working(f"certifying {model.name}"):
-            shown.append(requirement.view(model))
+def _drop(shown: Shown, part: str) -> bool:
+    """Take one part out of every section that has it; whether there was any."""
+    holders = [holder for holder in [*shown["tasks"], shown["audit"] or {}] if holder.get(part)]
+    for holder in holders:
+        holder[part] = None if part == "film" else []
+    return bool(holders)
+
+
+def sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> Shown:
+    """What every section shows."""
+    found = subjects(inputs)
+    tasks = views(found, inputs)
+    _place_film(tasks, closed_loop.film(inputs, filmed))
+    studies = ledgers(inputs.ledgers, inputs.figures)
     return {
-        "requirement": {"models": shown} if shown else None,
-        "cohort": cohort.view(inputs, learned),
-        "closed_loop": closed_loop.view(inputs, filmed),
+        "cards": [cards.card(subject, task) for subject, task in zip(found, tasks, strict=True)]
+        + list(cards.further(audit.probed_cells(inputs), studies)),
+        "tasks": tasks,
+        "runs": run_table.view(inputs.runs),
         "audit": audit.view(inputs),
-        "studies": ledgers(inputs.ledgers, inputs.figures),
-        "titles": _titles(inputs),
+        "studies": studies,
+        "titles": _titles(found),
     }
 
 
-def _titles(inputs: Inputs) -> dict[str, str]:
+def _place_film(tasks: list[Shown], film: Shown | None) -> None:
+    """With its task; one that was given goes with the first, and makes a place for itself where there is none."""
+    if film is None:
+        return
+    named = next((task for task in tasks if task["name"] == film["task"]), None)
+    if named is None and not tasks:
+        empty: Shown = {
+            key: [] for key in ("need", "curves", "cues", "decisions", "steps", "phases", "rates", "classes")
+        }
+        empty |= {key: [] for key in ("strips", "badges", "sentences")} | {"legend": {}, "machine": None, "hidden": 0}
+        tasks.append(
+            empty
+            | {"id": "task-1", "index": 0, "name": film["title"], "full": "", "robot": True, "horizon": 0, "begin": 1}
+        )
+    (named or tasks[0])["film"] = film
+
+
+def _titles(found: Sequence[Subject]) -> dict[str, str]:
     """Titles in full, by short ones that leave something out."""
-    known = {run.task: run.full_task for run in inputs.runs}
-    for demos in inputs.recordings:
-        known[short_title(demos.task, demos.parameters)] = full_title(demos.task, demos.parameters)
-    return {short: full for short, full in known.items() if short != full}
+    return {subject.name: subject.full for subject in found if subject.full not in ("", subject.name)}
 
 
-def _models(inputs: Inputs) -> dict[str, Model]:
-    """By name: models that were given, those of recordings, and those that runs learned."""
-    found = {model.name: model for model in inputs.models}
-    for demos in inputs.recordings:
-        try:
-            found.setdefault(short_title(demos.task, demos.parameters), recording(demos).model)
-        except UserError as problem:
-            inputs.leave_out(problem)
-    for task in dict.fromkeys(run.task for run in inputs.runs if not run.recorded):
-        name, *parameters = task.split()
-        if task in found or name.endswith((".json", ".npz")):
-            continue
-        try:
-            found[task] = named_model(name, parameters)
-        except UserError as problem:
-            inputs.leave_out(UserError(f"requirement of {task}", f"{problem}; give its model file as an input"))
-    if len(found) > MOST_REQUIREMENTS:
-        said = f"the first {MOST_REQUIREMENTS} of {len(found)} are shown; give fewer inputs to see the others"
-        inputs.left_out.append(LeftOut("requirements", said))
-    return {name: replace(model, name=name) for name, model in list(found.items())[:MOST_REQUIREMENTS]}
-
-
-def render(sections: dict[str, Shown | None], left_out: Sequence[LeftOut], title: str) -> str:
+def render(shown: Shown, left_out: Sequence[LeftOut], title: str) -> str:
     """Fill the templates; every text is escaped."""
     jinja2: Any = import_optional("jinja2", "report")
     verbatim: Any = import_optional("markupsafe", "report").Markup  # our own files, and what is already escaped
@@ -152,41 +147,34 @@ def render(sections: dict[str, Shown | None], left_out: Sequence[LeftOut], title
         return f"chart-{len(charts)}"
 
     environment.globals["place"] = place
-    script, library = (TEMPLATES / "page.js").read_text(encoding="utf-8"), _plotly()
-    body = environment.get_template("sections.html").render(sections, left_out=left_out, title=title)
-    machines = [model["machine"] for model in (sections["requirement"] or {"models": []})["models"]]
-    steps = [model["steps"] for model in (sections["requirement"] or {"models": []})["models"]]
-    cells = (sections["studies"] or {"cells": []})["cells"]
-    data = {"charts": charts, "machines": machines, "steps": steps, "cells": cells}
+    body = environment.get_template("sections.html").render(shown, left_out=left_out, title=title)
+    script = '"use strict";\n' + "".join(_file(name) for name in SCRIPTS)
+    studies = shown["studies"] or {"cells": [], "rates": None}
+    data = {"charts": charts, "tasks": [_without_film(task) for task in shown["tasks"]], "cells": studies["cells"]}
     return environment.get_template("page.html").render(
         title=title,
         body=verbatim(body),
-        style=verbatim((TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        style=verbatim(colours.style() + _file("page.css")),
         script=verbatim(script),
-        data=verbatim(embedded(data)),
-        library=_packed(library),
-        scripts=" ".join(f"'sha256-{_hash(text)}'" for text in (script, library)),
+        data=verbatim(embedded(data | {"rates": studies["rates"], "colours": len(colours.CLASSES)})),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _without_film(task: Shown) -> Shown:
+    return {key: value for key, value in task.items() if key not in ("film", "badges", "sentences")} | {
+        "times": (task["film"] or {}).get("times", [])
+    }
+
+
+def _file(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def embedded(data: Any) -> str:
     """JSON that can stand inside a script element: no character of it can end the element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@cache
-def _plotly() -> str:
-    return import_optional("plotly.offline", "report").get_plotlyjs()
-
-
-@cache
-def _packed(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _bits(value: float | None) -> str:

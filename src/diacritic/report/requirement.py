@@ -1,8 +1,8 @@
-"""The requirement on the page: the staircase, what every step tells apart and why, and the machine to walk through."""
+"""The requirement in the report: bits over the steps, what every step distinguishes and why, and the machine."""
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,54 +10,72 @@ import numpy as np
 from certify import Answer, certify
 from certify.certificate import certificate_json
 from certify.check import LimitReached, Malformed, Rejected, check
-from certify.core.graph import Graph
 from certify.core.model import Model
 from certify.core.relations import Relation, compatibility
 from certify.errors import UserError
 from certify.machines.exports import law_text, to_json
 from certify.show import verdict
 from certify.witness import distinguish
-from diacritic.report.charts import AMBER, GOOD, GREY, INK, ROSE, Chart, chart, line, steps_axis
+from diacritic.report.labels import Labels, differing, stretches
+from diacritic.report.meanings import SMALL, Ints, Meanings
 
 SECONDS = 20.0  # of each search that may not end
 MOST_STEPS, MOST_CLASSES, MOST_HISTORIES, MOST_WITNESSES, MOST_PAIRS = 160, 12, 4, 4, 64
 MOST_STATES, MOST_MOVES, MOST_EPISODES = 1000, 4000, 40
-MOST_CHECKED = 3000  # nodes of a history graph whose certificate is checked while the page is made
-LONGEST = 300  # characters of a history
+MOST_CHECKED = 3000  # nodes of a history graph whose certificate is checked while the report is made
+DIGITS = 4
 Shown = dict[str, Any]
 
 
-def view(model: Model) -> Shown:
-    """Everything that the page shows of a model."""
+def view(model: Model, meanings: Meanings) -> Shown:
+    """Everything that the report shows of a model."""
     answer = certify(model, seconds=SECONDS)
+    labels = Labels(answer.joint.graph)
+    states = [_state_of_node(answer, t) for t in range(model.horizon)]
+    classes = meanings.of_machine(answer, states)
+    steps = list(_steps(answer, labels, states, classes))
     return {
-        "name": answer.name or "model",
         "badges": _badges(answer),
         "sentences": verdict(answer),
-        "chart": staircase(answer),
-        "steps": list(_steps(answer)),
-        "machine": _machine(answer),
+        "need": [step.upper for step in answer.steps],
+        "curves": curves(answer),
+        "cues": cues([step.upper for step in answer.steps]),
+        "decisions": [[at, n] for at, n, used in stretches(s.instantaneous > SMALL for s in answer.steps) if used],
+        "steps": steps,
+        "machine": _machine(answer, labels, classes),
+        "legend": labels.legend,
         "horizon": model.horizon,
         "begin": max(answer.steps[:MOST_STEPS], key=lambda step: step.upper).t,  # where there is most to see
     }
 
 
-def staircase(answer: Answer) -> Chart:
+def curves(answer: Answer) -> list[Shown]:
     """H(H_t|O_t), H(Γˢ_t|O_t), the required memory and H(G_t|O_t) at every step."""
     steps = answer.steps
-    traces = [
-        line("history", [s.history for s in steps], GREY, line={"width": 1.5}),
-        line("strong", [s.strong for s in steps], ROSE, line={"width": 1.5, "dash": "dash"}),
-        line("required", [s.upper for s in steps], GOOD, line={"width": 3.5}),
-        line("instantaneous", [s.instantaneous for s in steps], AMBER, line={"width": 2, "dash": "dot"}),
+    found = [
+        curve("whole history", "history", [s.history for s in steps]),
+        curve("strong", "strong", [s.strong for s in steps]),
+        curve("required", "need", [s.upper for s in steps]),
+        curve("used now", "now", [s.instantaneous for s in steps]),
     ]
-    open_ends = [s for s in steps if s.rate is None]
-    if open_ends:
-        lower = [s.lower if s.rate is None else None for s in steps]
-        traces.append(line("lower end of the bracket", lower, INK, line={"width": 1.5, "dash": "longdash"}))
-    most = max(s.upper for s in steps)
-    label = f"Bits over {len(steps)} steps of {answer.name or 'the model'}; at most {most:.3g} are required"
-    return chart(traces, label, "step", "bits", hovermode="x unified", xaxis=steps_axis(len(steps)))
+    if any(s.rate is None for s in steps):
+        found.append(curve("lower end", "lower", [s.lower if s.rate is None else None for s in steps]))
+    return found
+
+
+def curve(name: str, style: str, values: Sequence[float | None]) -> Shown:
+    """One line over the steps, as level stretches [first step from 0, length, bits]."""
+    return {"name": name, "style": style, "parts": level(values)}
+
+
+def level(values: Sequence[float | None]) -> list[Any]:
+    """Values as level stretches."""
+    return [list(part) for part in stretches(None if v is None else round(v, DIGITS) + 0.0 for v in values)]
+
+
+def cues(need: Sequence[float]) -> list[int]:
+    """The steps (from 0) after which more must be kept than before."""
+    return [t for t, (now, then) in enumerate(pairwise(need)) if then > now + SMALL]
 
 
 def _badges(answer: Answer) -> list[dict[str, str]]:
@@ -79,7 +97,7 @@ def _badges(answer: Answer) -> list[dict[str, str]]:
 
 def _checked(answer: Answer) -> dict[str, str]:
     """Whether the independent checker accepts the certificate, asked here and now."""
-    badge = {"word": "checked", "title": "the certificate, read by the independent checker while this page was made"}
+    badge = {"word": "checked", "title": "the certificate, read by the independent checker while this report was made"}
     if sum(level.size for level in answer.model.graph.levels) > MOST_CHECKED:
         return badge | {"state": "too large to check here", "mood": "plain"}
     try:
@@ -91,46 +109,42 @@ def _checked(answer: Answer) -> dict[str, str]:
     return badge | {"state": "verified", "mood": "good"}
 
 
-def _steps(answer: Answer) -> Iterator[Shown]:
-    """Of every step: its classes with some of their histories, and what keeps two classes apart."""
-    graph = answer.joint.graph
+def _steps(answer: Answer, labels: Labels, states: list[Ints], classes: list[list[int]]) -> Iterator[Shown]:
+    """Of every step: its classes with some of their histories, and what separates two of them."""
+    graph = labels.graph
     relations = answer.relations if graph is answer.model.graph else compatibility(graph)
     for step in answer.steps[:MOST_STEPS]:
-        t = step.t - 1
-        states = answer.machine.states[t]
-        label = _state_of_node(answer, t)
-        classes = [
-            {
-                "name": state.name,
-                "action": law_text(state.law),
-                "probability": str(state.probability),
-                "histories": [_history(graph, t, n) for n in nodes[:MOST_HISTORIES].tolist()],
-                "count": len(nodes),
-            }
-            for state in states[:MOST_CLASSES]
-            for nodes in [np.flatnonzero(label == state.index)]
-        ]
+        t, everybody = step.t - 1, range(graph.levels[step.t - 1].size)
+        laws = differing([law_text(state.law) for state in answer.machine.states[t]])
+        shown = []
+        for state, number, law in list(zip(answer.machine.states[t], classes[t], laws, strict=True))[:MOST_CLASSES]:
+            nodes = np.flatnonzero(states[t] == state.index).tolist()
+            seen = labels.seen(t, int(graph.levels[t].observation[nodes[0]]))
+            told = labels.histories(t, nodes[:MOST_HISTORIES], everybody)
+            more = {"action": law, "probability": str(state.probability), "histories": told, "count": len(nodes)}
+            shown.append({"seen": seen, "number": number} | more)
+        alike = max(np.unique([s.observation for s in answer.machine.states[t]], return_counts=True)[1].tolist())
         yield {
             "t": step.t,
+            "bits": round(step.upper, DIGITS),
+            "alike": alike,
             "histories": str(step.histories),
-            "classes": classes,
-            "more": max(0, len(states) - MOST_CLASSES),
-            "witnesses": _witnesses(answer, graph, relations, t, label),
+            "classes": shown,
+            "more": max(0, len(answer.machine.states[t]) - MOST_CLASSES),
+            "witnesses": _witnesses(answer, labels, relations, t, states[t]),
         }
 
 
-def _state_of_node(answer: Answer, t: int) -> np.ndarray:
+def _state_of_node(answer: Answer, t: int) -> Ints:
     """The machine's state of each history; states are numbered by (observation, cell) as the machine numbers them."""
     level, cells = answer.joint.graph.levels[t], answer.joint.cells[t]
     pairs = level.observation.astype(np.int64) * (int(cells.max()) + 1) + cells
     return np.unique(pairs, return_inverse=True)[1]
 
 
-def _witnesses(
-    answer: Answer, graph: Graph, relations: list[Relation], t: int, label: np.ndarray
-) -> list[dict[str, str]]:
+def _witnesses(answer: Answer, labels: Labels, relations: list[Relation], t: int, label: Ints) -> list[Shown]:
     """For pairs of classes with one observation: two histories, a common future, and the two actions after it."""
-    found: list[dict[str, str]] = []
+    graph, found = labels.graph, []
     by_observation: dict[str, list[int]] = {}
     for state in answer.machine.states[t]:
         by_observation.setdefault(state.observation, []).append(state.index)
@@ -142,45 +156,34 @@ def _witnesses(
             if pair is None:
                 continue
             word, one, two = distinguish(graph, relations, t, *pair)
-            first_told, second_told = (_history(graph, t, node) for node in pair)
-            after = _told([(graph.actions[a], graph.observations[o]) for a, o in word])
-            actions = {"one": graph.law_text(one), "two": graph.law_text(two)}
-            found.append({"first": first_told, "second": second_told, "after": after} | actions)
+            told = labels.histories(t, pair, pair)
+            after = labels.seen(t + len(word), word[-1][1]) if word else ""
+            actions = differing([graph.law_text(one), graph.law_text(two)])
+            found.append({"histories": told, "until": t + 1 + len(word), "after": after, "actions": actions})
     return found
 
 
-def _conflicting(relation: Relation, ours: np.ndarray, theirs: np.ndarray) -> tuple[int, int] | None:
+def _conflicting(relation: Relation, ours: Ints, theirs: Ints) -> tuple[int, int] | None:
     pairs = ((a, b) for a in ours.tolist() for b in theirs.tolist())
     return next((pair for _, pair in zip(range(MOST_PAIRS), pairs, strict=False) if relation.in_conflict(*pair)), None)
 
 
-def _machine(answer: Answer) -> Shown | None:
-    """The machine with some whole episodes, or None where it is too large to draw."""
-    machine, graph = answer.machine, answer.joint.graph
+def _machine(answer: Answer, labels: Labels, classes: list[list[int]]) -> Shown | None:
+    """The machine with short labels and some whole episodes, or None where it is too large to draw."""
+    machine, graph = answer.machine, labels.graph
     if sum(map(len, machine.states)) > MOST_STATES or sum(map(len, machine.moves)) > MOST_MOVES:
         return None
-    last = range(min(graph.levels[-1].size, MOST_EPISODES))
-    words = [graph.history(graph.horizon - 1, node) for node in last]
-    titles = [_shortened(" · ".join(_stretches(each[::2])), 90) for each in words]
-    episodes = [{"words": each, "title": title} for each, title in zip(words, titles, strict=True)]
-    return json.loads(to_json(machine)) | {"episodes": episodes}
-
-
-def _history(graph: Graph, t: int, node: int) -> str:
-    """One history of a node: ``cue0 -wait-> hall ×6 -wait-> fork``."""
-    first, *rest = graph.history(t, node)
-    return _shortened(f"{first} {_told(list(zip(rest[::2], rest[1::2], strict=True)))}".strip())
-
-
-def _told(moves: Sequence[tuple[str, str]]) -> str:
-    return _shortened(" ".join(_stretches([f"-{action}-> {seen}" for action, seen in moves])))
-
-
-def _stretches(words: Sequence[str]) -> list[str]:
-    """Equal neighbours once, with their number."""
-    runs = [(word, len(list(same))) for word, same in groupby(words)]
-    return [word if count == 1 else f"{word} ×{count}" for word, count in runs]
-
-
-def _shortened(text: str, longest: int = LONGEST) -> str:
-    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"
+    numbers = {graph.observations[k]: k for k in range(len(graph.observations))}
+    drawn = json.loads(to_json(machine))
+    for t, states in enumerate(drawn["states"]):
+        for state, number in zip(states, classes[t], strict=True):
+            state |= {"seen": labels.seen(t, numbers[state["observation"]]), "number": number}
+    for t, moves in enumerate(drawn["moves"]):
+        for move in moves:
+            move.append(labels.seen(t + 1, numbers[move[2]]))
+    drawn["begin"] = [[labels.seen(0, numbers[seen]), seen, target] for seen, target in machine.start.items()]
+    last = list(range(graph.levels[-1].size))
+    titles = labels.histories(graph.horizon - 1, last[:MOST_EPISODES], last)
+    words = [graph.history(graph.horizon - 1, node) for node in last[:MOST_EPISODES]]
+    drawn["episodes"] = [{"words": each, "title": title} for each, title in zip(words, titles, strict=True)]
+    return drawn

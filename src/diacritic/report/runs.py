@@ -1,5 +1,6 @@
 """Saved runs as the page reads them: manifest, verdict, closed loop and codes; no network is loaded."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,16 @@ class Run:
     manifest: RunManifest
     verdict: Document | None = None
     rollout: Document | None = None
+
+    @cached_property
+    def id(self) -> str:
+        """Its name in links inside the report."""
+        return f"run-{hashlib.sha256(str(self.path).encode()).hexdigest()[:10]}"
+
+    @property
+    def mood(self) -> str:
+        """How it is drawn."""
+        return {True: "good", False: "bad", None: "open"}[self.sufficient]
 
     @property
     def recorded(self) -> bool:

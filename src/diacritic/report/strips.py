@@ -1,128 +1,148 @@
-"""Code film strips: the code over time for every latent, one colour a code, so that storing and forgetting show."""
+"""Code strips: the code over time for every hidden case, coloured by what it stands for."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify import Model
 from certify.errors import UserError
 from diacritic.files.demos import Demos
+from diacritic.report.labels import stretches
+from diacritic.report.meanings import MOST_EPISODES, NOTHING, Ints, Look, Meanings, looks
 from diacritic.report.runs import Run
 from diacritic.report.titles import recorded_task
-from diacritic.tasks.protocol import Ints, Latents
+from diacritic.tasks.protocol import Latents, Task
 
 MOST_RUNS, MOST_ROWS = 32, 16
-COLOURS = 16  # of the style sheet; further codes use them again, and are distinguished by their numbers
 Shown = dict[str, Any]
-Codes = NDArray[np.integer[Any]]
 
 
-def strip(run: Run, model: Model | None, recordings: Sequence[Demos]) -> Shown:
-    """One run: a row a latent, a stretch for as long as the code stays."""
-    codes, titles, source = _rows(run, model, recordings)
-    need = run.requirement if len(run.requirement) == len(codes) else []
-    most = max((bits or 0.0 for bits in need), default=0.0) or 1.0
+class Coded(NamedTuple):
+    """Codes of a run, and what its episodes showed and asked for, all [T, N]; no symbols where they are not known."""
+
+    codes: Ints
+    source: str
+    seen: Ints | None = None
+    acted: Ints | None = None
+    actions: Sequence[str] = ()
+    names: Sequence[str] | None = None  # of the episodes
+
+
+def strip(run: Run, model: Model | None, recordings: Sequence[Demos], meanings: Meanings) -> Shown:
+    """One run: a row for each hidden case, a stretch for as long as the code stays."""
+    coded = coded_episodes(run, model, recordings)
+    codes = coded.codes
+    if coded.seen is None or coded.acted is None or codes.shape[1] > MOST_EPISODES:
+        drawn: list[dict[int, Look]] = [{} for _ in codes]
+        chosen, titles = _first(codes.shape[1]), None
+    else:
+        classes = meanings.of_episodes(coded.seen, coded.acted, coded.actions)
+        drawn = looks(codes, classes, coded.seen)
+        chosen, titles = _cases(codes, classes, meanings)
+    names = titles or [coded.names[n] if coded.names else f"episode {n + 1}" for n in chosen]
+    told = [coded.names[n] if coded.names else "" for n in chosen]
     return {
-        "title": run.label,
-        "sufficient": run.sufficient,
-        "source": source,
-        "steps": len(codes),
-        "need": [part | {"share": round((part.pop("value") or 0.0) / most, 3)} for part in _stretches(need)],
-        "rows": [{"title": title, "parts": _coloured(column)} for title, column in zip(titles, codes.T, strict=True)],
+        "source": coded.source,
+        "rows": [
+            {"title": name, "told": more, "parts": _parts(codes[:, n], drawn)}
+            for n, name, more in zip(chosen, names, told, strict=True)
+        ],
     }
 
 
-def usage(codes: Codes) -> list[float]:
-    """Share of all steps and episodes that each code has."""
-    counts = np.bincount(codes.ravel().astype(np.int64))
-    return (counts / counts.sum()).round(4).tolist()
-
-
-def _rows(run: Run, model: Model | None, recordings: Sequence[Demos]) -> tuple[Codes, list[str], str]:
-    """Codes [T, rows] with the name of each row: closed loop where it was played, else the episodes learned from."""
+def coded_episodes(run: Run, model: Model | None, recordings: Sequence[Demos]) -> Coded:
+    """Closed-loop episodes where they were played, else the episodes that the run's codes are of."""
+    task = recorded_task(run.manifest.task, run.manifest.parameters) if run.recorded else None
     played = run.played() if run.recorded else None
     if played is not None:
         latents = {name.removeprefix("latent:"): played[name] for name in played if name.startswith("latent:")}
-        chosen, titles = _by_latent(latents | _classes(run, latents), _class_names(run), played["codes"].shape[1])
-        return played["codes"][:, chosen], titles, "closed loop"
-    codes = run.codes()
-    known = next((demos for demos in recordings if demos.digest == run.manifest.demos_sha256), None)
-    if known is not None:
-        chosen, titles = _by_latent(_latents(run, known), _class_names(run), codes.shape[1])
-        return codes[:, chosen], titles, "the expert acts"
-    exact = None if run.manifest.episodes.which != "all" else model
-    titles = (None if exact is None else _histories(exact, codes.shape)) or _numbered(codes.shape[1])
-    return codes[:, :MOST_ROWS], titles[:MOST_ROWS], "the expert acts"
+        return _designed(played["codes"], "closed loop", task, latents)
+    codes, demos = run.codes(), _learned_from(run, recordings)
+    if demos is not None:
+        chosen = run.manifest.episodes.indices
+        if len(chosen) and chosen.max() >= demos.episodes:
+            raise UserError(str(run.path), f"names episode {chosen.max()} of a recording of {demos.episodes}")
+        if demos.symbols.size and demos.choices.size:
+            arrays = demos.symbols[:, chosen], demos.choices[:, chosen]
+            return Coded(codes, "the expert acts", *arrays, demos.choice_names)
+        return _designed(codes, "the expert acts", task, {name: demos.latents[name][chosen] for name in demos.latents})
+    exact = model if run.manifest.episodes.which == "all" else None
+    return _exact(codes, exact)
 
 
-def _latents(run: Run, demos: Demos) -> Latents:
-    """The hidden values of the episodes that the run's codes are of."""
-    chosen = run.manifest.episodes.indices
-    if len(chosen) and chosen.max() >= demos.episodes:
-        raise UserError(str(run.path), f"names episode {chosen.max()} of a recording of {demos.episodes}")
-    return {name: values[chosen] for name, values in demos.latents.items()}
+def _learned_from(run: Run, recordings: Sequence[Demos]) -> Demos | None:
+    return next((demos for demos in recordings if demos.digest == run.manifest.demos_sha256), None)
 
 
-def _classes(run: Run, latents: Latents) -> dict[str, Ints]:
-    """The classes on which the expert acts, where the task and its hidden values are known."""
-    task = recorded_task(run.manifest.task, run.manifest.parameters)
-    return task.choices(latents) if task is not None and task.latents.keys() <= latents.keys() else {}
+def _designed(codes: Ints, source: str, task: Task | None, latents: Latents) -> Coded:
+    """What the task is designed to show and to ask for, by the hidden values of the episodes."""
+    if task is None or not task.latents.keys() <= latents.keys() or task.horizon != len(codes):
+        return Coded(codes, source, names=_named(latents, codes.shape[1]))
+    acted, actions = task.symbolic_actions(latents)
+    return Coded(codes, source, task.symbolic_observations(latents)[0], acted, actions)
 
 
-def _class_names(run: Run) -> list[str]:
-    """The classes on which the expert acts, where the task is known."""
-    task = recorded_task(run.manifest.task, run.manifest.parameters)
-    return [] if task is None else list(task.levels)
+def _named(latents: Latents, episodes: int) -> list[str] | None:
+    if not latents:
+        return None
+    return [", ".join(f"{name} {values[n]}" for name, values in latents.items()) for n in range(episodes)]
 
 
-def _by_latent(
-    latents: Mapping[str, NDArray[Any]], classes: Sequence[str], episodes: int
-) -> tuple[list[int], list[str]]:
-    """The first episode of every combination of the classes that decide, or of the first hidden value."""
-    names = [name for name in classes if name in latents] or list(latents)[:1]
-    if not names:
-        chosen = list(range(min(episodes, MOST_ROWS)))
-        return chosen, _numbered(len(chosen))
-    values = np.stack([latents[name] for name in names], 1)
-    kinds, first = np.unique(values, axis=0, return_index=True)
-    titles = [", ".join(f"{name} {value}" for name, value in zip(names, kind, strict=True)) for kind in kinds.tolist()]
-    return first.tolist()[:MOST_ROWS], titles[:MOST_ROWS]
+def _exact(codes: Ints, model: Model | None) -> Coded:
+    """Episodes of a model, where their order is certain.
 
-
-def _histories(model: Model, shape: tuple[int, ...]) -> list[str] | None:
-    """What each episode shows that others do not, where the order of the episodes is certain.
-
-    Exact episodes are in the order of the graph, drawn ones sorted; names are given where both orders are one.
+    Exact episodes are in the order of the graph, drawn ones sorted; they are known where both orders are one.
     """
+    source = "the expert acts"
+    if model is None or (model.horizon, model.graph.levels[-1].size) != codes.shape or codes.shape[1] > MOST_EPISODES:
+        return Coded(codes, source)
     graph = model.graph
-    if (model.horizon, graph.levels[-1].size) != tuple(shape):
-        return None
-    words = [graph.history(model.horizon - 1, node) for node in range(shape[1])]
-    seen = [[node[t] for t in range(0, len(node), 2)] for node in words]
-    order = {name: k for k, name in enumerate(graph.observations[k] for k in range(len(graph.observations)))}
-    numbers = [[order[name] for name in row] for row in seen]
-    if numbers != sorted(numbers) or len({tuple(row) for row in numbers}) < len(numbers):
-        return None
-    telling = [t for t in range(model.horizon) if len({row[t] for row in seen}) > 1]
-    return [" · ".join(dict.fromkeys(row[t] for t in telling[:4])) or "the only episode" for row in seen]
+    seen, acted = np.zeros(codes.shape, np.int64), np.zeros(codes.shape, np.int64)
+    node = np.arange(codes.shape[1])
+    acted[-1] = [graph.laws[law][0][0] for law in graph.levels[-1].law]
+    for t in range(model.horizon - 1, -1, -1):
+        level = graph.levels[t]
+        seen[t] = level.observation[node]
+        if t:
+            acted[t - 1] = level.arrival[node]
+        node = level.parent[node]
+    rows: list[list[int]] = [column.tolist() for column in seen.T]
+    if rows != sorted(rows) or len({tuple(row) for row in rows}) < len(rows):
+        return Coded(codes, source)
+    varied = [t for t in range(len(seen)) if len(np.unique(seen[t])) > 1]
+    names = [
+        " · ".join(dict.fromkeys(graph.observations[row[t]] for t in varied[:4])) or "the only episode" for row in rows
+    ]
+    return Coded(codes, source, seen, acted, [graph.actions[k] for k in range(len(graph.actions))], names)
 
 
-def _numbered(count: int) -> list[str]:
-    return [f"episode {k + 1}" for k in range(count)]
+def _first(episodes: int) -> list[int]:
+    return list(range(min(episodes, MOST_ROWS)))
 
 
-def _coloured(codes: Codes) -> list[Shown]:
-    return [part | {"colour": part["value"] % COLOURS} for part in _stretches(codes.tolist())]
+def _cases(codes: Ints, classes: Ints, meanings: Meanings) -> tuple[list[int], list[str]]:
+    """An episode for every different course of classes and codes, by name of the classes it passes through."""
+    names = meanings.names
+    both = np.concatenate([classes, codes.astype(np.int64)])
+    _, first = np.unique(both, axis=1, return_index=True)
+    order = sorted(first.tolist(), key=lambda n: (classes[:, n].tolist(), n))
+    titles: list[str] = []
+    for n in order:
+        passed = dict.fromkeys(number for number in classes[:, n].tolist() if number != NOTHING)
+        longest = max(
+            (names[number] for number in passed), key=lambda name: name.count(","), default="nothing required"
+        )
+        titles.append(longest)
+    numbered = [f"{t} · {titles[:k].count(t) + 1}" if titles.count(t) > 1 else t for k, t in enumerate(titles)]
+    if len(order) <= MOST_ROWS:
+        return order, numbered
+    unlike = [k for k, title in enumerate(titles) if title not in titles[:k]]
+    chosen = sorted([*unlike, *(k for k in range(len(order)) if k not in unlike)][:MOST_ROWS])
+    return [order[k] for k in chosen], [numbered[k] for k in chosen]
 
 
-def _stretches(values: Sequence[Any]) -> list[Shown]:
-    """Where a value stays: its first step (from 0), its length and the value."""
-    found, at = [], 0
-    for value, same in groupby(values):
-        length = len(list(same))
-        found.append({"at": at, "length": length, "value": value})
-        at += length
-    return found
+def _parts(codes: Ints, drawn: Sequence[dict[int, Look]]) -> list[Any]:
+    """Stretches [first step, length, code, class, 1 for a second code]."""
+    cells = [(code, *look.get(code, Look(NOTHING))) for code, look in zip(codes.tolist(), drawn, strict=True)]
+    return [[at, length, code, number, int(second)] for at, length, (code, number, second) in stretches(cells)]

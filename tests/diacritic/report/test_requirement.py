@@ -1,10 +1,18 @@
 """The requirement on the page: badges, classes with histories, true witnesses, and a machine that can be walked."""
 
+from typing import Any
+
 import pytest
 
+from certify import Model
 from certify.zoo import build
 from diacritic.report import requirement
-from diacritic.report.requirement import MOST_CLASSES, MOST_EPISODES, view
+from diacritic.report.meanings import Meanings
+from diacritic.report.requirement import MOST_CLASSES, MOST_EPISODES, cues
+
+
+def view(model: Model) -> dict[str, Any]:
+    return requirement.view(model, Meanings())
 
 
 def badges(name: str) -> dict[str, str]:
@@ -28,11 +36,16 @@ def test_badges_say_where_an_assumption_fails():
 
 
 def test_the_staircase_has_four_lines_and_the_bits_of_the_answer():
-    drawn = view(build("gap"))["chart"]
-    curves = {trace["name"]: trace["y"] for trace in drawn["data"]}
-    assert list(curves) == ["history", "strong", "required", "instantaneous"]
-    assert curves["required"] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert "at most 2 are required" in drawn["label"]
+    shown = view(build("gap"))
+    assert [curve["name"] for curve in shown["curves"]] == ["whole history", "strong", "required", "used now"]
+    assert shown["curves"][2]["parts"] == [[0, 2, 0], [2, 1, 1], [3, 4, 2], [7, 4, 1]]
+    assert shown["need"] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+
+
+def test_cues_stand_where_more_must_be_kept_and_decisions_where_memory_is_used():
+    shown = view(build("gap"))
+    assert shown["cues"] == [1, 2] == cues(shown["need"])
+    assert shown["decisions"] == [[6, 1], [10, 1]]
 
 
 @pytest.mark.parametrize("name", ["gap", "re-reveal", "three-histories", "running-parity", "signpost-corridor"])
@@ -45,17 +58,20 @@ def test_classes_hold_all_histories_and_witnesses_are_true(name: str):
             assert sum(item["count"] for item in shown) == graph.levels[step["t"] - 1].size
         assert len(shown) <= MOST_CLASSES
         for witness in step["witnesses"]:
-            assert witness["first"] != witness["second"]
-            assert witness["one"] != witness["two"]
-            # both histories end with what is seen now, which therefore does not tell them apart
-            ends = {witness[key].split("-> ")[-1].split(" ×")[0] for key in ("first", "second")}
-            assert len(ends) == 1
+            first, second = witness["histories"]
+            assert first != second
+            assert witness["actions"][0] != witness["actions"][1]
+            assert step["t"] <= witness["until"] <= model.horizon
+
+
+def test_classes_are_counted_within_an_observation():
+    step = view(build("gap"))["steps"][3]
+    assert (step["alike"], step["bits"], len(step["classes"])) == (4, 2.0, 4)
 
 
 def test_there_is_a_witness_exactly_where_bits_are_required():
     shown = view(build("gap"))
-    required = next(trace["y"] for trace in shown["chart"]["data"] if trace["name"] == "required")
-    assert [bool(step["witnesses"]) for step in shown["steps"]] == [bits > 0 for bits in required]
+    assert [bool(step["witnesses"]) for step in shown["steps"]] == [bits > 0 for bits in shown["need"]]
 
 
 def test_the_machine_walks_along_each_of_its_episodes():
@@ -66,14 +82,8 @@ def test_the_machine_walks_along_each_of_its_episodes():
         state = machine["start"][words[0]]
         for t, moves in enumerate(machine["moves"]):
             fits = [move for move in moves if move[:3] == [state, words[2 * t + 1], words[2 * t + 2]]]
-            ((_, _, seen, state),) = fits
+            ((_, _, seen, state, _),) = fits
             assert machine["states"][t + 1][state]["observation"] == seen
-
-
-def test_equal_steps_of_a_history_are_told_once():
-    steps = view(build("memory-chain", bits=1, delay=20))["steps"]
-    assert any(" ×" in text for step in steps for item in step["classes"] for text in item["histories"])
-    assert max(len(text) for step in steps for item in step["classes"] for text in item["histories"]) < 80
 
 
 def test_a_machine_that_is_too_large_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
