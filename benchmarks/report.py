@@ -1,4 +1,4 @@
-"""How long a page about 1,000 runs takes, against reading the same runs and checking their digests alone.
+"""How long a report about 1,000 runs takes, against reading the same runs and checking their digests alone.
 
 Run as ``python benchmarks/report.py``. The runs are of the gap toy, with verdicts; their weights are links to one file
 of the usual size.

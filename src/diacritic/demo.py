@@ -1,8 +1,8 @@
-"""``make demo``: from the question to the page, with the commands that a user would type.
+"""``make demo``: from the question to the report, with the commands that a user would type.
 
 Certify the zoo, train a small cohort and judge it, teach a certified carrier and keep its machine with a proof, record
 a robot task and certify what was recorded, play the cohort that comes with the package in closed loop and film it,
-catch a leak, and put all of it on one page.
+catch a leak, and put all of it into one report.
 """
 
 import json
@@ -24,7 +24,7 @@ _LEDGER = Path("results") / "learning-targets.jsonl"  # in a clone; our runs bes
 
 @dataclass(frozen=True)
 class Demo:
-    """The whole way in a few minutes: requirement, training, verdict, machine with a proof, robot arm, leak, page."""
+    """The whole way in a few minutes: requirement, training, verdict, machine with a proof, robot arm, leak, report."""
 
     out: Path = Path("out") / "demo"
     """Where everything is written."""
@@ -62,7 +62,7 @@ class Demo:
         console.rule("5 A recording that gives the answer away")
         self._type(console, "record", "two-cues", "leak=8", *recorded, "--out", leaked)
         self._type(console, "probe", leaked, expected=1)
-        console.rule("6 All of it on one page")
+        console.rule("6 All of it in one report")
         page = self.out / "report.html"
         ledgers = [_LEDGER] if _LEDGER.exists() else []
         shown = [" ".join(toy), plain, runs, arm, leaked, *ledgers, *(films or ["--no-film"])]

@@ -16,7 +16,6 @@ EXTRAS = {
     "mujoco": "robot",
     "ortools": "search",
     "PIL": "report",
-    "plotly": "report",
     "popgym": "sources",
     "pyarrow": "sources",
     "ray": "cluster",

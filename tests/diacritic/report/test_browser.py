@@ -82,6 +82,7 @@ def test_pointing_at_a_step_moves_the_playhead(opened: Page, task: Locator):
     area = task.locator("[data-lane=bits] svg")
     area.scroll_into_view_if_needed()
     box = area.bounding_box()
+    assert box
     opened.mouse.click(box["x"] + 150 + (box["width"] - 162) * 5.5 / 11, box["y"] + box["height"] / 2)
     assert task.locator(".slide output").inner_text() == "6"
     task.locator("[data-act=reset]").focus()

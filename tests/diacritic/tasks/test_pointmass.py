@@ -101,4 +101,4 @@ def test_from_recording_to_report_without_a_simulator(tmp_path: Path) -> None:
         assert played["by_episode"].keys() == {"success", "gate", "goal"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "point-mass" in page
-    assert "gate 0, goal 1" in page  # the strips name the classes of the task
+    assert '"title":"gate=0, goal=1"' in page  # the strips name the classes of the task
