@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.layout import ACTION_WIDTH, WIDTH
+from diacritic.tasks.franka.layout import ACTION_WIDTH
 from diacritic.tasks.franka.timeline import PHASES
 from diacritic.tasks.protocol import Latents
 
@@ -16,21 +16,21 @@ from diacritic.tasks.protocol import Latents
 class Episodes:
     """n episodes of T decisions; entry t is what was seen before action t, and that action."""
 
-    observations: np.ndarray  # (T, n, 27) float32
-    actions: np.ndarray  # (T, n, 4) float32: displacement in metres, gripper (1 opens, −1 closes)
+    observations: np.ndarray  # (T, n, channels) float32
+    actions: np.ndarray  # (T, n, 4) float32: displacement in metres, gripper (0 opens, 1 closes)
     phase: np.ndarray  # (T, n) uint8, index into PHASES
-    probe: np.ndarray  # (T, n) int64, the number on the display, −1 where dark
+    probe: np.ndarray  # (T, n) int64, what the display shows, −1 where dark
     latents: Latents  # name → (n,)
     choices: Latents  # side, slot, and sag where the load shows one → (n,)
     place: np.ndarray  # (n, 2) where the object was spawned
-    outcome: dict[str, np.ndarray]  # success, side, slot, lifted (bool) and distance (metres) → (n,)
+    outcome: dict[str, np.ndarray]  # success, side, slot (bool) and distance (metres) → (n,)
     frames: np.ndarray | None = None  # (T, n, 64, 64, 3) uint8
 
 
 def expert_episodes(core: FrankaBatch, latents: Mapping[str, Any] | None = None, pixels: bool = False) -> Episodes:
     """Let the expert play the next episodes of `core`, with camera frames if they are asked for."""
     task, n = core.task, core.envs
-    observations = np.empty((task.horizon, n, WIDTH), np.float32)
+    observations = np.empty((task.horizon, n, len(task.channels)), np.float32)
     actions = np.empty((task.horizon, n, ACTION_WIDTH), np.float32)
     probe = np.empty((task.horizon, n), np.int64)
     frames, late = [], task.frames_late

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from diacritic.files.convention import Convention, Factor
 from diacritic.tasks.protocol import Demonstration, Latents, Simulation
+from diacritic.tasks.strata import stratified
 
 PHASES = ("approach", "scan", "gap1", "grasp", "gap2", "place")
 LENGTHS = (1, 2, 2, 4, 3, 4)
@@ -59,6 +60,9 @@ class StandIn:
             hidden={"side": self.sides, "slot": self.slots, "mass": 4, "distractor": 4},
             shown={"distractor": ("gap2",)},
         )
+
+    def draw(self, episodes: int, seed: int) -> Latents:
+        return stratified(self.convention.strata, episodes, seed)
 
     def demonstrate(
         self,

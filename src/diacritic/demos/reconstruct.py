@@ -10,13 +10,17 @@ from certify.errors import UserError
 from certify.sources.coverage import Recording
 from diacritic.demos.requirement import (
     Configuration,
+    Tosses,
     all_configurations,
     configurations,
     first_episodes,
     model_of,
     named_episodes,
+    tosses,
 )
 from diacritic.files.demos import Demos
+
+Episode = list[tuple[str, str]]
 
 
 class Rule(NamedTuple):
@@ -32,12 +36,15 @@ class Rule(NamedTuple):
 
 
 def complete(demos: Demos) -> Recording:
-    """The model of the generating program: every configuration once, the unrecorded ones rebuilt from donors."""
-    first, recorded = first_episodes(demos), named_episodes(demos)
+    """The model of the generating program: every configuration once with every outcome of the expert's coins, the
+    unrecorded ones rebuilt from donors."""
+    first, recorded, drawn = first_episodes(demos), named_episodes(demos), tosses(demos)
     wanted = all_configurations(demos)
     rules = rules_of(demos) if len(first) < len(wanted) else []
     episodes = [recorded[first[item]] if item in first else _rebuilt(rules, item) for item in wanted]
-    return model_of(demos, episodes, wanted)
+    outcomes = sorted({outcome for table in drawn.values() for outcome in table}) or [()]
+    every = [_tossed(episode, drawn, outcome) for outcome in outcomes for episode in episodes]
+    return model_of(demos, every, wanted * len(outcomes))
 
 
 def reproduced(demos: Demos) -> tuple[int, int]:
@@ -50,25 +57,32 @@ def reproduced(demos: Demos) -> tuple[int, int]:
 def rules_of(demos: Demos) -> list[list[Rule]]:
     """Of each step and each part (phase, probe channels, classes, action): the latents that determine it.
 
+    An action that a coin decides is left blank.
+
     Of several such sets the one with the fewest values counts: a latent that never repeats determines everything.
     """
-    recorded = configurations(demos)
+    recorded, drawn = configurations(demos), tosses(demos)
     size = len(demos.convention.strata)
     subsets = [part for length in range(size + 1) for part in combinations(range(size), length)]
     values = np.array(recorded, np.int64).reshape(demos.episodes, size)
     groups = [np.unique(values[:, list(part)], axis=0, return_inverse=True)[1].reshape(-1) for part in subsets]
     grouped = sorted(zip(subsets, groups, strict=True), key=lambda pair: int(pair[1].max()))
     return [
-        [_rule(demos, t, recorded, grouped, column) for column in zip(*_parts(demos, t), strict=True)]
+        [_rule(demos, t, recorded, grouped, column) for column in zip(*_parts(demos, t, t in drawn), strict=True)]
         for t in range(demos.steps)
     ]
 
 
-def _parts(demos: Demos, t: int) -> list[tuple[str, ...]]:
+def _parts(demos: Demos, t: int, drawn: bool) -> list[tuple[str, ...]]:
     """Of each episode: phase, every probe channel, every class, and the action at last."""
     split = [_split(name) for name in demos.symbol_names]
     shown, done = demos.symbols[t].tolist(), demos.choices[t].tolist()
-    return [(*split[s], demos.choice_names[a]) for s, a in zip(shown, done, strict=True)]
+    return [(*split[s], "" if drawn else demos.choice_names[a]) for s, a in zip(shown, done, strict=True)]
+
+
+def _tossed(episode: Episode, drawn: Tosses, outcome: Configuration) -> Episode:
+    """The episode with the actions that an outcome of the coins decides."""
+    return [(seen, drawn[t][outcome] if t in drawn else done) for t, (seen, done) in enumerate(episode)]
 
 
 def _split(symbol: str) -> tuple[str, ...]:
@@ -96,8 +110,8 @@ def _rule(
     raise UserError(f"step {t}", f"the latents of {demos.task} do not determine the symbol; it is not deterministic")
 
 
-def _rebuilt(rules: list[list[Rule]], configuration: Configuration) -> list[tuple[str, str]]:
-    episode: list[tuple[str, str]] = []
+def _rebuilt(rules: list[list[Rule]], configuration: Configuration) -> Episode:
+    episode: Episode = []
     for row in rules:
         for rule in row:
             if rule.chosen(configuration) not in rule.table:

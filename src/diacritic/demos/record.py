@@ -12,7 +12,6 @@ from certify.errors import UserError
 from certify.progress import track
 from diacritic._version import __version__
 from diacritic.demos.binner import Binner
-from diacritic.demos.strata import stratified
 from diacritic.files.convention import Convention
 from diacritic.files.demos import Demos
 from diacritic.tasks.protocol import Demonstration, Latents, Simulation
@@ -31,6 +30,7 @@ class Recordable(Protocol):
     def packages(self) -> Sequence[str]: ...
     @property
     def convention(self) -> Convention: ...
+    def draw(self, episodes: int, seed: int) -> Latents: ...
     def demonstrate(self, latents: Latents, seed: int, simulation: Simulation = ...) -> Demonstration: ...
     def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]: ...
 
@@ -47,7 +47,7 @@ def record(
         raise UserError("batch", f"expected at least one episode, not {batch}")
     if seed < 0:
         raise UserError("seed", f"{seed} is negative; give 0 or more")
-    latents = stratified(task.convention.strata, episodes, seed, task.convention.nuisances)
+    latents = task.draw(episodes, seed)
     parts: list[Demonstration] = []
     for first in track(range(0, episodes, batch), f"recording {task.name}"):
         chosen = {name: values[first : first + batch] for name, values in latents.items()}

@@ -1,5 +1,6 @@
 """From a recording to its certificate: Ō_t and the expert's symbolic actions, counted exactly, go to `certify`."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -7,15 +8,19 @@ from numpy.typing import NDArray
 
 from certify import Answer, certify
 from certify.errors import UserError
+from certify.sources.adapter import Law
 from certify.sources.coverage import Coverage, Recording
 from certify.sources.recordings import from_recordings
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
+from diacritic.tasks.protocol import Ints, Latents
 from diacritic.tasks.recorded import require_labels
 
 SAME = 5e-4  # bits: equal to the three digits that the paper prints
 
 Configuration = tuple[int, ...]
+Tosses = dict[int, dict[Configuration, str]]
+"""Of each step at which a coin decides: the action by the outcome of all coins."""
 
 
 def configurations(demos: Demos) -> list[Configuration]:
@@ -27,6 +32,25 @@ def configurations(demos: Demos) -> list[Configuration]:
 def all_configurations(demos: Demos) -> list[Configuration]:
     """Every latent configuration that the generating program can draw."""
     return list(product(*(range(size) for size in demos.convention.strata.values())))
+
+
+def tosses(demos: Demos) -> Tosses:
+    """The steps at which the expert's action is a draw of its own, which its coins decide and nothing else."""
+    names = {name: _latent(demos, name) for name in demos.convention.coins}
+    return coin_tosses(names, demos.choices, demos.choice_names)
+
+
+def coin_tosses(coins: Latents, choices: Ints, names: tuple[str, ...]) -> Tosses:
+    """The same of coins [N] and choices [T, N]."""
+    if not coins:
+        return {}
+    outcomes = list(zip(*(values.tolist() for values in coins.values()), strict=True))
+    decided: Tosses = {}
+    for t, row in enumerate(choices.tolist()):
+        pairs = set(zip(outcomes, row, strict=True))
+        if len(set(row)) > 1 and len(pairs) == len(set(outcomes)):
+            decided[t] = {outcome: names[action] for outcome, action in sorted(pairs)}
+    return decided
 
 
 def recording(demos: Demos) -> Recording:
@@ -57,12 +81,12 @@ def coverage(demos: Demos) -> Coverage:
 
 
 def nondeterministic(demos: Demos) -> list[Configuration]:
-    """Configurations whose episodes differ in a symbol or an action; there must be none."""
-    first = first_episodes(demos)
+    """Configurations whose episodes differ in a symbol or an action that no coin decides; there must be none."""
+    first, drawn = first_episodes(demos), tosses(demos)
     odd: dict[Configuration, None] = {}
     for episode, configuration in enumerate(configurations(demos)):
         donor = first[configuration]
-        for values in (demos.symbols, demos.choices):
+        for values in (demos.symbols, np.delete(demos.choices, list(drawn), axis=0)):
             if (values[:, episode] != values[:, donor]).any():
                 odd.setdefault(configuration)
     return list(odd)
@@ -102,7 +126,18 @@ def different_visibility(one: Binner, two: Binner) -> list[str]:
 
 def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[Configuration]) -> Recording:
     """The model of episodes of (symbol, action), each with its latent configuration."""
-    return from_recordings(episodes, latents=latents, name=demos.task)
+    return from_recordings(episodes, laws=laws_of(episodes, tosses(demos)), latents=latents, name=demos.task)
+
+
+def laws_of(episodes: list[list[tuple[str, str]]], drawn: Tosses) -> list[list[Law]] | None:
+    """The expert's law at every step: fair coins where they decide, else the action; none where no coin does."""
+    fair: dict[int, Law] = {}
+    for t, table in drawn.items():
+        law: dict[str, Fraction] = {}
+        for action in table.values():
+            law[action] = law.get(action, Fraction(0)) + Fraction(1, len(table))
+        fair[t] = law
+    return [[fair.get(t, action) for t, (_, action) in enumerate(episode)] for episode in episodes] if fair else None
 
 
 def first_episodes(demos: Demos) -> dict[Configuration, int]:

@@ -50,6 +50,7 @@ class Convention:
     designed: Mapping[str, tuple[Index, ...]] = field(default_factory=dict)  # factor → steps, from 0, meant to show it
     strata: Mapping[str, Size] = field(default_factory=dict)  # independent latents that decide every symbol, and sizes
     nuisances: Mapping[str, Size] = field(default_factory=dict)  # independent latents that no symbol depends on
+    coins: Mapping[str, Size] = field(default_factory=dict)  # fair draws of the expert, which decide actions alone
     hidden: Mapping[str, Size] = field(default_factory=dict)  # latents that leak probes ask for, and their sizes
     shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # latent → phases that show it by design
 
@@ -95,7 +96,7 @@ class Convention:
         named = [*self.designed.values(), *(factor.assumed or () for factor in self.factors)]
         if not all(0 <= step < steps for part in named for step in part):
             raise UserError("convention", f"names a step beyond the {steps} of the recording")
-        wanted = {factor.latent for factor in self.factors} | {*self.strata, *self.nuisances, *self.hidden}
+        wanted = {factor.latent for factor in self.factors} | {*self.strata, *self.nuisances, *self.coins, *self.hidden}
         lacking = sorted(wanted - set(latents))
         if lacking:
             raise UserError("convention", f"names the latent {lacking[0]!r}, which the recording does not have")

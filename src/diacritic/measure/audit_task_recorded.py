@@ -21,7 +21,7 @@ from diacritic.measure.scores import POSITIVE
 from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.rollout.closed_loop import play
-from diacritic.tasks.protocol import draw_latents, policy_view
+from diacritic.tasks.protocol import policy_view
 from diacritic.tasks.registry import task_of
 
 Floats = NDArray[np.floating[Any]]
@@ -110,7 +110,7 @@ class RecordedAuditTask:
 
     def _closed_loop(self, policy: PolicyAdapter) -> float:
         """One episode after the other: a third-party policy plays one at a time."""
-        hidden = draw_latents(self.task, self._played, np.random.default_rng(self._seed))
+        hidden = self.task.draw(self._played, self._seed)
         player, won = _Player(policy, self), []
         for k in track(range(self._played), "playing"):
             latents = {name: values[k : k + 1] for name, values in hidden.items()}

@@ -24,7 +24,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import State
 from diacritic.rollout.closed_loop import Loop
 from diacritic.rollout.policies import Floats, Ints, Policies
-from diacritic.tasks.protocol import Task, draw_latents
+from diacritic.tasks.protocol import Task
 
 OWN, SWAP, SHUFFLE, RESET, FREEZE = range(5)
 VARIANTS = 5
@@ -52,7 +52,7 @@ def attribute_closed_loop(
         at = moment(task, decision)
         player = Intervened(parameters, architecture, scale, at, seed)
         batch = task.batch(episodes, seed, VARIANTS, threads)
-        hidden = draw_latents(task, episodes, np.random.default_rng(seed))
+        hidden = task.draw(episodes, seed)
         player.classes = task.choices(hidden)[name]
         Loop(task, batch, player, hidden, binner).play()
         chosen = batch.decided()[name].reshape(VARIANTS, episodes)

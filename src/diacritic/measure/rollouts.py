@@ -12,7 +12,7 @@ from diacritic.files.arrays import write_npz
 from diacritic.files.atomic import write_json
 from diacritic.files.run_paths import RunsLike, run_paths
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.rollout.closed_loop import Rollouts, play, takeover
+from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
 from diacritic.rollout.run_loading import Group, groups
 
 FORMAT = "diacritic-rollout/1"
@@ -58,7 +58,7 @@ class Played:
 def rollout(
     runs: RunsLike,
     episodes: int = EPISODES,
-    seed: int = 0,
+    seed: int = SEED,
     *,
     until: str | None = None,
     threads: int = 0,

@@ -5,7 +5,7 @@ import numpy as np
 from certify import Answer, Model, certify
 from certify.sources.recordings import from_recordings
 from diacritic.demos.drawn import Drawn
-from diacritic.demos.requirement import certify_recording
+from diacritic.demos.requirement import certify_recording, coin_tosses, laws_of
 from diacritic.files.demos import Demos
 from diacritic.tasks.named import model_in_one_word
 from diacritic.tasks.protocol import Task
@@ -38,4 +38,5 @@ def designed_model(task: Task) -> Model:
         [(shown_names[o], done_names[a]) for o, a in zip(symbols, actions, strict=True)]
         for symbols, actions in zip(shown.T.tolist(), done.T.tolist(), strict=True)
     ]
-    return from_recordings(episodes, name=task.name).model
+    drawn = coin_tosses({name: latents[name] for name in task.convention.coins}, done, done_names)
+    return from_recordings(episodes, laws=laws_of(episodes, drawn), name=task.name).model

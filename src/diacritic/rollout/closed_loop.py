@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
 from diacritic.rollout.policies import Floats, Ints, Player
-from diacritic.tasks.protocol import Batch, Latents, Task, draw_latents, phase_steps, policy_view
+from diacritic.tasks.protocol import Batch, Latents, Task, phase_steps, policy_view
 
-EPISODES = 128
+EPISODES, SEED = 128, 900  # every policy of a task meets the same episodes
 Bools = NDArray[np.bool_]
 
 
@@ -32,7 +32,10 @@ class Moment(NamedTuple):
 
 @dataclass
 class Loop:
-    """The closed loop itself, step by step. Until `takeover` the expert acts while every memory watches."""
+    """The closed loop itself, step by step. Until `takeover` the expert acts while every memory watches.
+
+    A policy's previous action is what it wanted, not what the body made of it.
+    """
 
     task: Task
     batch: Batch
@@ -54,15 +57,16 @@ class Loop:
         task, batch, rows = self.task, self.batch, (self.batch.policies, self.batch.episodes)
         reader = None if self.binner is None else OnlineReader(self.binner)
         self.player.begin(batch.episodes)
-        seen, executed = self._timed(batch.reset, self.latents), None
+        seen, previous = self._timed(batch.reset, self.latents), None
         while batch.t < task.horizon:
             symbols = None if reader is None else reader.read(seen).reshape(rows)
             frames = self._timed(batch.frames) if self.player.pixels else None
             pictures = None if frames is None else frames.reshape(*rows, *frames.shape[1:])
             view = policy_view(task, seen, frames).reshape(*rows, -1)
-            codes, wanted = self.player.step(view, executed, symbols, pictures)
+            codes, wanted = self.player.step(view, previous, symbols, pictures)
             expert = batch.expert().astype(np.float32).reshape(*rows, -1)
-            executed = task.executable(wanted) if batch.t >= self.takeover else expert
+            previous = wanted if batch.t >= self.takeover else expert
+            executed = task.executable(previous)
             yield Moment(batch.t, seen.reshape(*rows, -1), symbols, codes, executed, expert)
             seen = self._timed(batch.step, executed.reshape(-1, executed.shape[-1]))
 
@@ -129,7 +133,7 @@ def play(
     task: Task,
     player: Player,
     episodes: int = EPISODES,
-    seed: int = 0,
+    seed: int = SEED,
     binner: Binner | None = None,
     threads: int = 0,
     takeover: int = 0,
@@ -138,7 +142,7 @@ def play(
 ) -> Rollouts:
     """Any player in closed loop; the same seed gives the same numbers for any number of simulation threads."""
     batch = task.batch(episodes, seed, player.runs, threads)
-    hidden = draw_latents(task, episodes, np.random.default_rng(seed)) if latents is None else dict(latents)
+    hidden = task.draw(episodes, seed) if latents is None else dict(latents)
     loop = Loop(task, batch, player, hidden, binner, takeover)
     begun = time.perf_counter()
     with _one_thread():

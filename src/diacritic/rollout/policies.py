@@ -35,7 +35,7 @@ class Player(Protocol):
     def step(
         self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
     ) -> tuple[Ints, Floats]:
-        """Codes [S, E] and actions [S, E, A] from observations [S, E, ·], the actions just executed (none at first),
+        """Codes [S, E] and actions [S, E, A] from observations [S, E, ·], the previous actions (none at first),
         the symbols Ō_t [S, E] and the camera frames [S, E, 64, 64, 3] where there are any."""
         ...
 

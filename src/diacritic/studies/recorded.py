@@ -22,7 +22,7 @@ from diacritic.measure.windows import Steps, task_windows
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
-from diacritic.rollout.closed_loop import Rollouts, play, takeover
+from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
 from diacritic.studies.ledger import Row
@@ -149,7 +149,7 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
     led = None
     if episodes and task.handover is not None:
-        led = play(task, player, episodes, 0, binner, threads, takeover(task, task.handover))
+        led = play(task, player, episodes, SEED, binner, threads, takeover(task, task.handover))
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: own.scores}
     same = (trace.codes[later] == last).mean((1, 2))
     played = () if loop is None else own_scores(loop, demos, whole)

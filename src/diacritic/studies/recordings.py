@@ -10,7 +10,8 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import HOW, Task
 from diacritic.tasks import protocol, registry
 
-EPISODES, DEMONSTRATIONS = 1024, 448
+DEMONSTRATIONS = 448
+_ROUND, _HELD_OUT = 128, 64  # episodes
 DEMOS = Path("out") / "demos"
 
 
@@ -25,16 +26,17 @@ def demonstrations(cell: Cell) -> int:
 
 
 def episodes(cell: Cell) -> int:
-    """How many episodes are recorded: at least as many are held out as half of those that are learned from."""
+    """How many episodes are recorded: as many as the task asks for, in whole rounds, and some are always held out."""
     asked = dict(cell.task.parameters).get("episodes")
-    wanted = demonstrations(cell)
-    return int(asked) if asked else EPISODES * -(-3 * wanted // (2 * EPISODES))
+    wanted = _ROUND * -(-(demonstrations(cell) + _HELD_OUT) // _ROUND)
+    return int(asked) if asked else max(wanted, recorded_task(cell.task).least_episodes)
 
 
 def recording_name(cell: Cell, fresh: bool = False) -> str:
     """The name under which the recording of a cell is kept; a fresh one has the next seed."""
     how = {key: value for key, value in cell.task.parameters if key in HOW}
     words = [f"{key}{value}" for key, value in cell.task.parameters if key not in HOW]
+    words += [f"v{cell.task.version}"] if cell.task.version > 1 else []
     words += ["pixels"] if how.get("pixels") else []
     return "-".join([cell.task.name, *words, str(episodes(cell)), f"s{_seed(cell, fresh)}"])
 

@@ -22,6 +22,7 @@ from diacritic.tasks.protocol import (
     numbered,
     play_expert,
 )
+from diacritic.tasks.strata import stratified
 
 Made = TypeVar("Made")
 
@@ -133,6 +134,11 @@ class SimulatedTask(ABC):
         return " ".join([self.known_name, *(f"{key}={value}" for key, value in changed.items())])
 
     @property
+    def least_episodes(self) -> int:
+        """How many episodes a recording of a study has at least."""
+        return 1024
+
+    @property
     def horizon(self) -> int:
         """Number T of decisions; an observation precedes each, and one follows the last."""
         return len(self.phases)
@@ -158,6 +164,11 @@ class SimulatedTask(ABC):
         """None in particular: every hidden value is asked about."""
         return ()
 
+    def draw(self, episodes: int, seed: int) -> Latents:
+        """Hidden values of so many episodes, balanced."""
+        convention = self.convention
+        return stratified(convention.strata, episodes, seed, {**convention.nuisances, **convention.coins})
+
     @property
     def frames_late(self) -> bool:
         """Whether a camera frame is taken after its step instead of before it."""
@@ -168,9 +179,10 @@ class SimulatedTask(ABC):
         return {}
 
     def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """The expert's symbolic actions [T, N] and their names: equal where the classes are equal."""
+        """The expert's symbolic actions [T, N] and their names: equal where classes and coins are equal."""
         choices = self.choices(latents)
-        rows, which = _distinct({name: choices[name] for name in self.levels})
+        tossed = {name: latents[name] for name in self.convention.coins}
+        rows, which = _distinct({**tossed, **{name: choices[name] for name in self.levels}})
         table, names = numbered([[self.symbolic_action(t, row) for row in rows] for t in range(self.horizon)])
         return table[:, which], names
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from certify.errors import UserError
-from diacritic.tasks.protocol import Batch, Demonstration, Task, draw_latents
+from diacritic.tasks.protocol import Batch, Demonstration, Latents, Task
 
 EPISODES = 8
 
@@ -12,7 +12,7 @@ def check_task(task: Task, episodes: int = EPISODES, seed: int = 0) -> None:
     """Raise one line that names the first promise of the `Task` protocol that the task breaks."""
     _check_timeline(task)
     _check_names(task)
-    latents = draw_latents(task, episodes, np.random.default_rng(seed))
+    latents = task.draw(episodes, seed)
     played = task.demonstrate(latents, seed)
     _check_shapes(task, played, episodes)
     again = task.demonstrate(latents, seed)
@@ -46,8 +46,10 @@ def _check_names(task: Task) -> None:
     ):
         for name in names:
             _require(name in there, what, f"{name!r} is unknown; there are {', '.join(there)}")
-    known = {**task.convention.strata, **task.convention.nuisances}
-    _require(known == dict(task.latents), "convention", "its strata and nuisances are not the latents of the task")
+    known = {**task.convention.strata, **task.convention.nuisances, **task.convention.coins}
+    _require(
+        known == dict(task.latents), "convention", "its strata, nuisances and coins are not the latents of the task"
+    )
     _require(len(set(task.channels)) == len(task.channels), "channels", "two have the same name")
 
 
@@ -71,7 +73,7 @@ def _check_shapes(task: Task, played: Demonstration, episodes: int) -> None:
         _require(0 <= table.min() <= table.max() < len(names), what, "a number lies outside the table of names")
 
 
-def _check_pairs(task: Task, batch: Batch, played: Demonstration, latents: dict[str, np.ndarray]) -> None:
+def _check_pairs(task: Task, batch: Batch, played: Demonstration, latents: Latents) -> None:
     """Two policies meet the same episodes, and those are the episodes of the demonstration."""
     episodes = batch.episodes
     try:

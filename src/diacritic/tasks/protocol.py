@@ -147,6 +147,11 @@ class Task(Protocol):
         ...
 
     @property
+    def least_episodes(self) -> int:
+        """How many episodes a recording of a study has at least."""
+        ...
+
+    @property
     def packages(self) -> Sequence[str]:
         """Packages whose versions decide a recording."""
         ...
@@ -255,6 +260,10 @@ class Task(Protocol):
         """How far apart two actions lead, in centimetres, [...]."""
         ...
 
+    def draw(self, episodes: int, seed: int) -> Latents:
+        """Hidden values of so many episodes, as a recording draws them."""
+        ...
+
     def demonstrate(self, latents: Latents, seed: int, simulation: Simulation = ...) -> Demonstration:
         """The expert plays one episode for each configuration of hidden values."""
         ...
@@ -278,18 +287,6 @@ def last_reveal(task: Task) -> int:
 def policy_view(task: Task, observations: Floats, frames: Frames | None) -> Floats:
     """What a policy reads as numbers: everything, or beside frames only the channels that its camera lacks."""
     return observations if frames is None else observations[..., list(task.camera_channels)]
-
-
-def draw_latents(task: Task, episodes: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Stratified latents: every level of the first latent equally often, then every pair with the second, and so on."""
-    index, before, drawn = np.arange(episodes), 1, {}
-    for name, levels in task.latents.items():
-        # each earlier combination starts at a level of its own, so that an unfinished round stays balanced
-        start = rng.integers(levels, size=before)
-        drawn[name] = (index // before + start[index % before]) % levels
-        before *= levels
-    order = rng.permutation(episodes)
-    return {name: values[order] for name, values in drawn.items()}
 
 
 def given_latents(task: Task, latents: Mapping[str, Any], rows: int) -> dict[str, NDArray[np.int64]]:

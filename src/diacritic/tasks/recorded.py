@@ -89,6 +89,11 @@ class RecordedTask:
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
 
     @property
+    def least_episodes(self) -> int:
+        """All that were recorded."""
+        return self.demos.episodes
+
+    @property
     def packages(self) -> Sequence[str]:
         """None decide a recording that exists."""
         return ()
@@ -199,6 +204,10 @@ class RecordedTask:
 
     def action_error(self, executed: Floats, expert: Floats) -> Floats:
         """Refused: there is no body."""
+        self._refuse()
+
+    def draw(self, episodes: int, seed: int) -> Latents:
+        """Refused: nothing can be played with them."""
         self._refuse()
 
     def demonstrate(

@@ -10,21 +10,22 @@ import numpy as np
 from certify.errors import UserError
 from diacritic.tasks.franka import expert, observation, scene
 from diacritic.tasks.franka.control import Arm
-from diacritic.tasks.franka.layout import ACTION_WIDTH, LARGEST_MOVE
-from diacritic.tasks.franka.objects import AttachedObject, FreeObject, Object
+from diacritic.tasks.franka.layout import ACTION_WIDTH, executable
+from diacritic.tasks.franka.objects import REST, AttachedObject, FreeObject, Object
 from diacritic.tasks.franka.pixels import Camera, Cameras, states
 from diacritic.tasks.franka.task import FrankaTask
+from diacritic.tasks.franka.timeline import segments
 from diacritic.tasks.protocol import Frames, Ints, given_latents
 
-TOLERANCE = 0.03  # metres between object and slot centre
-_LEGIBLE = 2  # steps into the grasp at which the side pose is reached
+TOLERANCE, _LEVEL = 0.03, 0.02  # metres between object and slot centre, on the ground and in height
+_BEFORE, _AFTER = 0.2, 0.3  # seconds in which the arm settles before the first decision and after the last
 
 
 class FrankaBatch:
     """`episodes` of `task` at once, for each of `policies`: every policy meets the same place, hidden values and noise.
 
-    Episode k of a seed is the same whatever the batch it is played in. Actions are (rows, 4): a displacement of the
-    commanded tool position in metres, and a gripper that closes below 0.
+    Episode k of a seed is the same whatever the batch it is played in. Actions are (rows, 4): from the measured tool
+    position to the commanded one in metres, and a gripper that closes above 0.5.
     """
 
     def __init__(
@@ -40,9 +41,10 @@ class FrankaBatch:
             if count < 1:
                 raise UserError(name, f"{count} of them; give at least 1")
         self.task, self.episodes, self.policies, self.envs = task, episodes, policies, policies * episodes
-        self.arm = Arm(task.physical, task.slots, self.envs, threads)
+        self.arm = Arm(task.physical, self.envs, threads)
         self.object: Object = FreeObject(self.arm) if task.physical else AttachedObject(self.arm)
         self.t = task.horizon  # nothing to step before the first reset
+        self._segments = segments(task.steps)
         self._processes = processes
         self._cameras: Cameras | None = None
         self._camera: Camera | None = None
@@ -63,33 +65,41 @@ class FrankaBatch:
         self.choices = self.task.choices(self.latents)
         self.place = scene.SPAWN + self.task.jitter * np.array([rng.uniform(-1, 1, 2) for rng in rngs])
         self._noise = np.stack([observation.draw_noise(self.task, rng) for rng in rngs], axis=1)
-        self._waypoints = expert.waypoints(self.task, self.latents, self.place)
-        self._side = np.full(self.envs, -1)
+        self._targets = expert.targets(self.task, self.latents, self.place)
+        self._decided = {name: np.full(self.envs, -1) for name in self.task.levels}
         self.t = 0
-        self.arm.reset(expert.home(self.latents, self.envs))
+        self.arm.reset()
+        ground = np.full(self.envs, scene.OBJECT_HALF)
+        self.arm.batch.mocap_pos[:, -1] = np.column_stack([scene.DISTRACTORS[self.latents["distractor"]], ground])
         self.object.reset(self.place, self.task.masses(self.latents))
+        self.arm.simulate(_BEFORE)
         return self._observe()
 
     def step(self, actions: np.ndarray) -> np.ndarray:
-        """Execute one macro step and observe."""
+        """Execute one decision and observe."""
         if self.t >= self.task.horizon:
             raise UserError("step", "the episodes are over; call reset")
         if np.shape(actions) != (self.envs, ACTION_WIDTH) or not np.isfinite(actions).all():
             raise UserError("actions", f"expected finite numbers of shape ({self.envs}, {ACTION_WIDTH})")
-        if self.t == self.task.reseat_step:
-            self.object.reseat()
-        moves = np.clip(np.asarray(actions, float), -LARGEST_MOVE, LARGEST_MOVE)
-        self.arm.advance(moves[:, :3], moves[:, 3] < 0)
+        moves, tool = executable(actions).astype(float), self.arm.tool.copy()
+        if self.t == self.task.phase_steps("grasp")[0]:
+            self._decided["side"] = expert.chosen_side(self.task, moves)
+        if self.t == self.task.phase_steps("place")[0]:
+            self._decided["slot"] = expert.chosen_slot(self.task, tool, moves)
+        fixture = self.object.seat if self.t == self.task.reseat_step else None
+        self.arm.advance(tool + moves[:, :3], moves[:, 3] > 0.5, fixture)
         self.t += 1
         seen = self._observe()
-        if self.t == self.task.phase_steps("grasp")[0] + _LEGIBLE:
-            distance = expert.side_positions(self.task, self.place) - self.arm.tool[:, None, :2]
-            self._side = np.linalg.norm(distance, axis=2).argmin(1)
+        if self.t == self.task.horizon:
+            self.arm.simulate(_AFTER)
+            self._update()
         return seen
 
     def expert(self) -> np.ndarray:
-        """The expert's actions (rows, 4) in the present state."""
-        return expert.expert_actions(self.task, self.t, self._waypoints[self.t], self.arm.position)
+        """The expert's actions (rows, 4) in the present state: to its part of the segment, from the measured tool."""
+        (k, length), step = self._segments[self.t], self.task.steps[self.t]
+        command = self._start + (self._targets[step.target] - self._start) * k / length
+        return np.column_stack([command - self.arm.tool, np.full(self.envs, float(step.closing))])
 
     def info(self) -> dict[str, Any]:
         """What the episode shows at this step: t, phase, probe (−1: dark), done; and the outcome when done."""
@@ -99,20 +109,16 @@ class FrankaBatch:
         return {"t": self.t, "phase": phase, "probe": probe, "done": done, **(self.outcome() if done else {})}
 
     def outcome(self) -> dict[str, np.ndarray]:
-        """Per episode: success, side and slot correct, object lifted, and its distance from the slot in metres."""
-        slots = scene.slot_positions(self.task.slots)
-        distances = np.linalg.norm(self.object.position[:, None, :2] - slots, axis=2)
-        distance = distances[np.arange(self.envs), self.choices["slot"]]
-        slot = distances.argmin(1) == self.choices["slot"]
-        success = slot & (distance < TOLERANCE) & self.object.lifted & ~self.arm.closing
-        side = self._side == self.choices["side"]
-        return {"success": success, "side": side, "slot": slot, "lifted": self.object.lifted, "distance": distance}
+        """Per episode: success, side and slot as decided, and the object's distance from its slot in metres."""
+        slot = scene.SLOTS[self.choices["slot"]]
+        distance = np.linalg.norm(self.object.position[:, :2] - slot, axis=1)
+        success = (distance < TOLERANCE) & (np.abs(self.object.position[:, 2] - REST) < _LEVEL)
+        correct = {name: values == self.choices[name] for name, values in self._decided.items()}
+        return {"success": success, **correct, "distance": distance}
 
     def decided(self) -> dict[str, Ints]:
-        """The side pose that the tool came nearest to, and the slot nearest to the object."""
-        slots = scene.slot_positions(self.task.slots)
-        nearest = np.linalg.norm(self.object.position[:, None, :2] - slots, axis=2).argmin(1)
-        return {"side": self._side, "slot": nearest}
+        """The side of the first action of the grasp, and the slot of the first action of placing."""
+        return dict(self._decided)
 
     def frames(self) -> Frames:
         """The table as a policy's camera sees it."""
@@ -123,7 +129,7 @@ class FrankaBatch:
     def picture(self, height: int, width: int) -> Frames:
         """The scene of the first row, from the side."""
         if self._camera is None:
-            self._camera = Camera(self.task.physical, self.task.slots, "side", height, width)
+            self._camera = Camera(self.task.physical, "side", height, width)
         return self._camera.frame(states(self)[0])
 
     def close(self) -> None:
@@ -135,12 +141,18 @@ class FrankaBatch:
         self._cameras = self._camera = None
 
     def _observe(self) -> np.ndarray:
-        self.arm.refresh()
-        self.object.update()
+        self._update()
         arm, thing = self.arm, self.object
-        seen = observation.sense(arm.tool, arm.velocity, arm.opening, thing.position, thing.yaw)
+        if self.t < self.task.horizon and self._segments[self.t][0] == 1:
+            self._start = arm.tool.copy()
+        poses = (arm.tool, arm.orientation), arm.opening, (thing.position, thing.orientation)
+        seen = observation.sense(self.task, self.latents, *poses)
         seen += observation.symbols(self.task, self.t, self.latents) + self._noise[self.t]
         return seen.astype(np.float32)
+
+    def _update(self) -> None:
+        self.arm.refresh()
+        self.object.update()
 
     def _generators(self) -> list[np.random.Generator]:
         """What each row draws its episode from: the same for every policy."""

@@ -1,22 +1,24 @@
-"""From end-effector displacements to physics: damped differential kinematics on the command, then batched sub-steps.
+"""From commanded tool positions to physics: inverse kinematics, then batched physics steps.
 
 The joint command is a function of the commanded tool position alone (the iteration always starts from the same posture
 turned towards the target), so the arm cannot keep a memory in its redundant joint.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from diacritic.tasks.franka import scene
 from diacritic.tasks.franka.mj import Batch, mj
-from diacritic.tasks.franka.timeline import MACRO_SECONDS
+from diacritic.tasks.franka.timeline import SECONDS
 
-_RAMP = 0.6  # the share of a macro step in which the command moves; the rest is for settling
-_ITERATIONS, _DAMPING = 8, 1e-6  # to a nanometre anywhere in the workspace
-_REACH = (0.31, 0.70)  # horizontal distance of the tool from the base
-_HEIGHT = (0.015, 0.42)
+_ITERATIONS, _DAMPING = 10, 1e-6  # to a nanometre anywhere in the workspace
+_REACH = (0.28, 0.74)  # horizontal distance of the tool from the base
+_HEIGHT = (0.015, 0.38)
 _HEADING = 1.4  # to either side
 _WRIST = scene.PANDA[6].offset[0]  # from joint 6 to the axis of the hand
-_LEAD = np.array([joint.damping / joint.stiffness for joint in scene.PANDA])
+_LEAD = np.array([joint.damping / joint.stiffness for joint in scene.PANDA]) / SECONDS  # in decisions
+_START = (0.46, 0.0, 0.38)  # the tool in the default posture
 
 
 def clip_target(position: np.ndarray) -> np.ndarray:
@@ -72,43 +74,54 @@ def _damped(first: np.ndarray, second: np.ndarray, error: np.ndarray) -> np.ndar
 class Arm:
     """Many arms under one command interface; advanced on native threads, the same bits at any number of threads."""
 
-    def __init__(self, physical: bool, slots: int, envs: int, threads: int) -> None:
-        self.model = scene.model(physical, slots)
+    def __init__(self, physical: bool, envs: int, threads: int) -> None:
+        self.model = scene.model(physical)
         self.batch = Batch(self.model, envs, threads)
-        self.substeps = round(MACRO_SECONDS / scene.TIMESTEPS[physical])  # physics steps in one macro step
-        self._profile = _profile(self.substeps)
-        self.position = np.empty((envs, 3))  # commanded tool position
+        self._closed = scene.FINGER_CLOSED[physical]
         self.closing = np.zeros(envs, bool)
-        self._joints = np.tile(scene.HOME, (envs, 1))
         self._sensors = self.batch.bind("sensordata")
         first = self.model.joint("joint1").qposadr[0]
         self._angles = slice(first, first + 7)
         self._fingers = slice(first + 7, first + 9)
 
-    def reset(self, position: np.ndarray) -> None:
-        """At rest with open fingers and the tool at `position` (n, 3)."""
+    def reset(self) -> None:
+        """At rest in the default posture with open fingers."""
         self.batch.reset(stage=int(mj.mjtStage.mjSTAGE_NONE))
-        self.position = clip_target(position)
-        self.closing = np.zeros(len(position), bool)
-        self._joints = inverse(self.position)
-        self.batch.qpos[:, self._angles] = self._joints
+        rows = len(self.closing)
+        self.command(np.tile(_START, (rows, 1)), np.zeros(rows, bool))
+        self.batch.qpos[:, self._angles] = self._control[:, :7]
         self.batch.qpos[:, self._fingers] = scene.FINGER_OPEN
-        self.batch.ctrl[:] = self._control(self._joints)[:, -1]
+
+    def command(self, position: np.ndarray, closing: np.ndarray) -> None:
+        """From now on hold the tool at `position` (n, 3), or as near as the workspace allows, and open or close."""
+        self.closing = closing
+        fingers = np.where(closing, self._closed, scene.FINGER_OPEN)
+        self._control = np.column_stack([inverse(clip_target(position)), fingers, fingers])
 
     def refresh(self) -> None:
         """Make sensors and poses current after the state was written."""
         self.batch.forward(stage=int(mj.mjtStage.mjSTAGE_VEL))
 
-    def advance(self, displacement: np.ndarray, closing: np.ndarray) -> None:
-        """One macro step: move the commanded position by `displacement` (n, 3), open or close, run the physics."""
-        self.position = clip_target(self.position + displacement)
-        self.closing = closing
-        previous, self._joints = self._joints, inverse(self.position)
-        self.simulate(self._control(previous))
+    def advance(self, position: np.ndarray, closing: np.ndarray, before: Callable[[], None] | None = None) -> None:
+        """One decision: set-points move evenly to the command, led by their velocity; `before` every physics step."""
+        previous = self._control
+        self.command(position, closing)
+        steps, change = _steps(SECONDS), (self._control - previous)[:, None]
+        share = np.arange(1, steps + 1)[:, None] / steps
+        control = previous[:, None] + change * share
+        control[:, :, :7] += change[:, :, :7] * _LEAD
+        control[:, :, 7:] = self._control[:, None, 7:]
+        if before is None:
+            self.batch.rollout(steps, control, record=())
+            return
+        for k in range(steps):
+            before()
+            self.batch.rollout(1, control[:, k : k + 1], record=())
 
-    def simulate(self, control: np.ndarray) -> None:
-        """Run the physics under servo set-points (n, substeps, 9)."""
-        self.batch.rollout(self.substeps, control, record=())
+    def simulate(self, seconds: float) -> None:
+        """Run the physics under the present command."""
+        steps = _steps(seconds)
+        self.batch.rollout(steps, np.repeat(self._control[:, None], steps, axis=1), record=())
 
     @property
     def tool(self) -> np.ndarray:
@@ -116,26 +129,16 @@ class Arm:
         return self._sensors[:, 0:3]
 
     @property
-    def velocity(self) -> np.ndarray:
-        """Measured tool velocity (n, 3)."""
-        return self._sensors[:, 3:6]
+    def orientation(self) -> np.ndarray:
+        """Measured orientation of the tool (n, 4), a quaternion."""
+        return self._sensors[:, 3:7]
 
     @property
     def opening(self) -> np.ndarray:
         """Distance between the fingers (n,)."""
         return self.batch.qpos[:, self._fingers].sum(1)
 
-    def _control(self, previous: np.ndarray) -> np.ndarray:
-        """Servo set-points (n, substeps, 9): a smooth ramp from the previous joint command, led by its velocity."""
-        change = self._joints - previous
-        control = np.empty((len(change), self.substeps, 9))
-        control[:, :, :7] = previous[:, None] + self._profile * change[:, None]
-        control[:, :, 7:] = np.where(self.closing, scene.FINGER_CLOSED, scene.FINGER_OPEN)[:, None, None]
-        return control
 
-
-def _profile(substeps: int) -> np.ndarray:
-    """Set-points of a unit move (substeps, 7): the quintic blend from 0 to 1, ahead by damping over stiffness."""
-    s = np.minimum(np.arange(1, substeps + 1) / (_RAMP * substeps), 1.0)
-    blend, speed = s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2 / (_RAMP * MACRO_SECONDS)
-    return blend[:, None] + speed[:, None] * _LEAD
+def _steps(seconds: float) -> int:
+    """How many physics steps take so long."""
+    return round(seconds / scene.TIMESTEP)

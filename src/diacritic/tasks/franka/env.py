@@ -8,12 +8,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from diacritic.tasks.franka.batch import FrankaBatch
-from diacritic.tasks.franka.layout import ACTION_WIDTH, LARGEST_MOVE, WIDTH
+from diacritic.tasks.franka.layout import ACTION_WIDTH, LARGEST_MOVE
 from diacritic.tasks.franka.tasks import make_task
 
 _HIGHEST = np.array([LARGEST_MOVE] * 3 + [1.0], np.float32)
 _ACTIONS = spaces.Box(-_HIGHEST, _HIGHEST, (ACTION_WIDTH,), np.float32)
-_OBSERVATIONS = spaces.Box(-10.0, 10.0, (WIDTH,), np.float32)
 
 
 class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -25,7 +24,7 @@ class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def __init__(self, task: str = "two-cues", render_mode: str | None = None, **parameters: Any) -> None:
         self.render_mode = render_mode
         self.core = FrankaBatch(make_task(task, **parameters), 1, threads=1)
-        self.action_space, self.observation_space = _ACTIONS, _OBSERVATIONS
+        self.action_space, self.observation_space = _ACTIONS, _observations(self.core)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -60,6 +59,10 @@ class FrankaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return {**plain, "latents": hidden}
 
 
+def _observations(core: FrankaBatch) -> spaces.Box:
+    return spaces.Box(-10.0, 10.0, (len(core.task.channels),), np.float32)
+
+
 class FrankaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """`num_envs` episodes in lockstep on native threads; all end together, and only `reset` begins new ones."""
 
@@ -69,9 +72,9 @@ class FrankaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.num_envs = num_envs
         self.render_mode = None
         self.core = FrankaBatch(make_task(task, **parameters), num_envs, threads=threads)
-        self.single_action_space, self.single_observation_space = _ACTIONS, _OBSERVATIONS
+        self.single_action_space, self.single_observation_space = _ACTIONS, _observations(self.core)
         self.action_space = gymnasium.vector.utils.batch_space(_ACTIONS, num_envs)
-        self.observation_space = gymnasium.vector.utils.batch_space(_OBSERVATIONS, num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None

@@ -6,10 +6,11 @@ import numpy as np
 
 from diacritic.tasks.franka import scene
 from diacritic.tasks.franka.control import Arm
+from diacritic.tasks.franka.quaternions import FLIPPED, UPRIGHT, product, rotated
 
-REST = scene.OBJECT_HALF[2]
-_GRASP_RADIUS = 0.03  # a closing gripper attaches the object when the tool is this near
-_LIFTED = 0.03  # height above rest that counts as lifted
+REST = scene.OBJECT_HALF
+_NEAR = 0.03  # a closed gripper takes the object within this distance, on the ground and in height
+_HELD = np.array([0.0, 0.0, 0.005])  # where the hand holds it, in the tool's frame
 _SEAT_HEIGHT = 0.003  # a fixture holds the object this far above the table and lets it settle
 
 
@@ -18,21 +19,19 @@ class Object(Protocol):
 
     position: np.ndarray
     """Centre (n, 3)."""
-    yaw: np.ndarray
-    """Angle about the vertical (n,)."""
-    lifted: np.ndarray
-    """Whether it was ever carried (n,)."""
+    orientation: np.ndarray
+    """Quaternion (n, 4)."""
 
     def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
         """Stand at `place` (n, 2) with the given masses (n,)."""
         ...
 
-    def reseat(self) -> None:
-        """Return to where the episode began, unless the gripper is closed."""
+    def seat(self) -> None:
+        """A fixture returns every object that is not gripped to where it began."""
         ...
 
     def update(self) -> None:
-        """Bring position, yaw and lifted up to date after the physics."""
+        """Bring position and orientation up to date after the physics."""
         ...
 
 
@@ -41,27 +40,27 @@ class AttachedObject:
 
     def __init__(self, arm: Arm) -> None:
         self._arm = arm
-        self.yaw = np.zeros(arm.batch.nsim)
 
     def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
         self.position = np.column_stack([place, np.full(len(place), REST)])
-        self.lifted = np.zeros(len(place), bool)
+        self.orientation = np.tile(UPRIGHT, (len(place), 1))
         self._held = np.zeros(len(place), bool)
         self._spawn = self.position.copy()
         self._arm.batch.mocap_pos[:, 0] = self.position
 
-    def reseat(self) -> None:
+    def seat(self) -> None:
         free = ~self._arm.closing
         self.position[free] = self._spawn[free]
 
     def update(self) -> None:
         tool, closing = self._arm.tool, self._arm.closing
-        near = np.linalg.norm(tool - self.position, axis=1) < _GRASP_RADIUS
+        away = np.abs(tool - self.position)
+        near = (np.hypot(away[:, 0], away[:, 1]) < _NEAR) & (away[:, 2] < _NEAR)
         dropped = self._held & ~closing
         self._held = closing & (self._held | near)
-        self.position[self._held] = tool[self._held]
-        self.position[dropped, 2] = REST
-        self.lifted |= self._held & (self.position[:, 2] > REST + _LIFTED)
+        held, turn = self._held, self._arm.orientation[self._held]
+        self.position[held], self.orientation[held] = tool[held] + rotated(turn, _HELD), product(turn, FLIPPED)
+        self.position[dropped, 2], self.orientation[dropped] = REST, UPRIGHT
         self._arm.batch.mocap_pos[:, 0] = self.position
 
 
@@ -79,21 +78,15 @@ class FreeObject:
         self._mass[:, self._body] = mass
         self._inertia[:, self._body] = mass[:, None] * self._unit_inertia
         self._arm.batch.set_const()
-        pose = np.zeros((len(place), 7))
-        pose[:, :2], pose[:, 2], pose[:, 3] = place, REST, 1.0
-        self._spawn = pose
-        self._arm.batch.qpos[:, self._pose] = pose
-        self.lifted = np.zeros(len(place), bool)
+        self._spawn = np.column_stack([place, np.full(len(place), REST), np.tile(UPRIGHT, (len(place), 1))])
+        self._arm.batch.qpos[:, self._pose] = self._spawn
         self.update()
 
-    def reseat(self) -> None:
-        free = ~self._arm.closing
-        self._arm.batch.qpos[free, self._pose] = self._spawn[free] + np.array([0, 0, _SEAT_HEIGHT, 0, 0, 0, 0])
-        self._arm.batch.qvel[free, :6] = 0.0
+    def seat(self) -> None:
+        free, batch = ~self._arm.closing, self._arm.batch
+        batch.qpos[free, self._pose] = self._spawn[free] + (0, 0, _SEAT_HEIGHT, 0, 0, 0, 0)
+        batch.qvel[free, :6] = 0.0
 
     def update(self) -> None:
         pose = self._arm.batch.qpos[:, self._pose]
-        self.position = pose[:, :3].copy()
-        w, x, y, z = pose[:, 3:].T
-        self.yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-        self.lifted = self.lifted | (self._arm.closing & (self.position[:, 2] > REST + _LIFTED))
+        self.position, self.orientation = pose[:, :3].copy(), pose[:, 3:].copy()

@@ -1,7 +1,8 @@
-"""What a camera over the table sees: 128² frames without shadows or multisampling, cropped to the table at 64²."""
+"""What a camera beside the table sees: 128² frames without shadows or multisampling, cropped to the table at 64²."""
 
 import multiprocessing
 import weakref
+from functools import lru_cache
 from multiprocessing.pool import Pool
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from diacritic.tasks.franka.batch import FrankaBatch
 
 FRAME, SIZE = 128, 64
-_ROWS, _COLUMNS = slice(16, 112), slice(16, 112)  # the table
+_ROWS, _COLUMNS = slice(40, 112), slice(16, 112)  # the table
 MISSING_OPENGL = (
     "rendering: no OpenGL without a display; install the Debian package libegl1 or libosmesa6 and set MUJOCO_GL to egl "
     "or osmesa (tasks on states need neither)"
@@ -25,10 +26,8 @@ _STATE = int(mj.mjtState.mjSTATE_QPOS) | int(mj.mjtState.mjSTATE_MOCAP_POS)
 class Camera:
     """One renderer for one scene."""
 
-    def __init__(
-        self, physical: bool, slots: int, name: str = "table", height: int = FRAME, width: int = FRAME
-    ) -> None:
-        self._model, self._name = scene.model(physical, slots), name
+    def __init__(self, physical: bool, name: str = "table", height: int = FRAME, width: int = FRAME) -> None:
+        self._model, self._name = scene.model(physical), name
         self._data = mj.MjData(self._model)
         self._renderer = _renderer(self._model, height, width)
         self.close = weakref.finalize(self, self._renderer.close)  # before the interpreter takes OpenGL down
@@ -46,7 +45,7 @@ class Cameras:
     """One camera for each episode of a batch, spread over processes; with one process, in this one."""
 
     def __init__(self, batch: "FrankaBatch", processes: int = 1) -> None:
-        kind = batch.task.physical, batch.task.slots
+        kind = (batch.task.physical,)
         self._pool: Pool | None = None
         if processes > 1:
             self._pool = multiprocessing.get_context("spawn").Pool(processes, _start, kind)
@@ -67,25 +66,31 @@ class Cameras:
 
 
 def states(batch: "FrankaBatch") -> np.ndarray:
-    """What a camera needs to know of every episode: joint positions and the pose of an attached object."""
-    parts = [batch.arm.batch.qpos]
-    if batch.arm.model.nmocap:
-        parts.append(batch.arm.batch.mocap_pos[:, 0])
-    return np.concatenate(parts, axis=1)
+    """What a camera needs to know of every episode: joint positions, and where distractor and attached object are."""
+    return np.concatenate([batch.arm.batch.qpos, batch.arm.batch.mocap_pos.reshape(batch.envs, -1)], axis=1)
 
 
 def table_crop(frame: np.ndarray) -> np.ndarray:
-    """The table of a 128² frame at 64²: each pixel is the mean of one and a half by one and a half."""
-    fine = frame[_ROWS, _COLUMNS].repeat(2, axis=0).repeat(2, axis=1).astype(np.uint16)
-    return (fine.reshape(SIZE, 3, SIZE, 3, 3).sum(axis=(1, 3)) // 9).astype(np.uint8)
+    """The table of a 128² frame at 64²: each pixel is the mean over the area that it covers, rounded."""
+    part = frame[_ROWS, _COLUMNS].astype(np.float32)
+    tall, wide = (_areas(size) for size in part.shape[:2])
+    return np.rint(np.einsum("ih,hwc,jw->ijc", tall, part, wide, optimize=True)).astype(np.uint8)
+
+
+@lru_cache
+def _areas(size: int) -> np.ndarray:
+    """How much of each of `size` pixels lies in each of 64 (64, size); every row sums to one."""
+    edges, pixel = np.arange(SIZE + 1) * (size / SIZE), np.arange(size)
+    overlap = np.minimum(edges[1:, None], pixel + 1) - np.maximum(edges[:-1, None], pixel)
+    return (np.maximum(overlap, 0) * (SIZE / size)).astype(np.float32)
 
 
 _camera: Camera | None = None
 
 
-def _start(physical: bool, slots: int) -> None:
+def _start(physical: bool) -> None:
     global _camera
-    _camera = Camera(physical, slots)
+    _camera = Camera(physical)
 
 
 def _shoot(state: np.ndarray) -> np.ndarray:

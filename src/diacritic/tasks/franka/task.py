@@ -15,54 +15,61 @@ from numpy.typing import NDArray
 from diacritic.files.convention import Convention
 from diacritic.tasks.base import SimulatedTask
 from diacritic.tasks.franka import convention, layout
+from diacritic.tasks.franka.quaternions import rotated
 from diacritic.tasks.franka.timeline import Step
-from diacritic.tasks.protocol import (
-    Batch,
-    Floats,
-    Ints,
-    Latents,
-    Question,
-)
+from diacritic.tasks.protocol import Batch, Floats, Ints, Latents, Question
+from diacritic.tasks.strata import stratified
+
+MASS_CLASSES = 4  # by which an irrelevant mass is asked for
+_DISTRACTORS = 4
+_MANY = 128  # from so many hidden values on, independent draws would miss some
 
 
 @dataclass(frozen=True)
 class FrankaTask(SimulatedTask):
     """What all tasks share. A parameter that cannot be is refused when the task is made."""
 
+    version = 2
     packages = ("mujoco", "numpy")
-    channels = layout.CHANNELS
+    channels = layout.CHANNELS[: layout.WIDTH]
     camera_channels = layout.BESIDE_FRAMES
     action_names = layout.ACTIONS
     acting_phases = ("grasp", "place")
-    deciding: ClassVar[tuple[str, ...]] = ("theta", "slot", "hover")
-    """Latents on which a symbol may depend."""
     independent_classes: ClassVar[bool] = False
     """Whether side and slot are independent; elsewhere one is nested in the other."""
-    sag_assumed: ClassVar[bool] = False
-    """Whether the sag counts as seen wherever the task means it to be, whatever the means say."""
 
     jitter: float = 0.02
     """Half width in metres of the uniform jitter of the object's place in x and y; 0 for none."""
     no_noise: bool = False
-    """Positive control: observe without the 2 mm of sensor noise."""
+    """Positive control: observe without sensor noise."""
 
     def __post_init__(self) -> None:
         self.require(0 <= self.jitter <= 0.02, "jitter", f"{self.jitter} m is outside 0…0.02")
 
     @property
     @abstractmethod
+    def hidden(self) -> dict[str, int]:
+        """Hidden values on which a symbol may depend, and their number of levels."""
+
+    @property
     def latents(self) -> dict[str, int]:
-        """Hidden values and their number of levels; recordings are stratified over them in this order."""
+        """The same, with the distractor's place and the coin that the expert tosses at its first action."""
+        return {**self.hidden, "distractor": _DISTRACTORS, "hover": 2}
 
     @property
     @abstractmethod
+    def levels(self) -> dict[str, int]:
+        """What the expert acts on: 1, 2 or 4 sides of the grasp, and 2, 4 or 8 slots."""
+
+    @property
     def sides(self) -> int:
-        """Number of grasp sides: 1, 2 or 4."""
+        """Number of grasp sides."""
+        return self.levels["side"]
 
     @property
-    @abstractmethod
     def slots(self) -> int:
-        """Number of slots: 2, 4 or 8."""
+        """Number of slots."""
+        return self.levels["slot"]
 
     @property
     def sags(self) -> int:
@@ -74,22 +81,27 @@ class FrankaTask(SimulatedTask):
         """Mass of each object in kilograms."""
 
     @abstractmethod
-    def build_steps(self) -> tuple[Step, ...]:
-        """The timeline, annotated."""
+    def build_steps(self) -> list[Step]:
+        """The timeline."""
 
     @property
     def physical(self) -> bool:
         """Whether friction holds the object; otherwise it is attached without contact and weighs nothing."""
-        return False
+        return self.sags > 1
 
     @property
-    def display_levels(self) -> dict[str, int]:
-        """What the display can show, and how many values it has."""
-        return {}
+    def stratified(self) -> bool:
+        """Whether recordings hold every hidden value equally often."""
+        return max(self.hidden.values()) >= _MANY
+
+    @property
+    def least_episodes(self) -> int:
+        """The authors' numbers."""
+        return 1024 if self.stratified else 512
 
     @property
     def analog_display(self) -> bool:
-        """Whether the display is one channel from −1 to 1 instead of binary."""
+        """Whether a whole number is displayed as one value from 0 to 1 instead of in binary."""
         return False
 
     @property
@@ -102,10 +114,15 @@ class FrankaTask(SimulatedTask):
         """The step in which a fixture returns the object to its spawn pose."""
         return None
 
+    @property
+    def sag_steps(self) -> tuple[int, ...]:
+        """The steps at which the load shows its class."""
+        return ()
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The timeline: one entry per decision."""
-        return self.build_steps()
+        return tuple(self.build_steps())
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -115,27 +132,19 @@ class FrankaTask(SimulatedTask):
     @property
     def windows(self) -> dict[str, range]:
         """The waiting gaps."""
-        return {gap: self.phase_steps(gap) for gap in ("gap1", "gap2") if self.phase_steps(gap)}
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """What the expert acts on."""
-        return {"side": self.sides, "slot": self.slots}
+        return {gap: self.phase_steps(gap) for gap in ("gap1", "gap2")}
 
     @property
     def decisions(self) -> dict[str, int]:
         """First step at which the expert's action depends on a class that has more than one value."""
-        first: dict[str, int] = {}
-        for t, step in enumerate(self.steps):
-            if step.decides and self._count(step.decides) > 1:
-                first.setdefault(step.decides, t)
-        return first
+        first = {step.decides: t for t, step in reversed(list(enumerate(self.steps)))}
+        return {name: first[name] for name, count in self.levels.items() if count > 1}
 
     @property
     def reveals(self) -> tuple[int, ...]:
         """The steps with a lit display; where nothing is displayed, those of the scan that show a load."""
         lit = tuple(t for t, step in enumerate(self.steps) if step.probe is not None)
-        return lit or tuple(t for t in self.phase_steps("scan") if "sag" in self.steps[t].shows)
+        return lit or tuple(t for t in self.phase_steps("scan") if t in self.sag_steps)
 
     @property
     def handover(self) -> str | None:
@@ -154,44 +163,57 @@ class FrankaTask(SimulatedTask):
         classes = (Question("side", ("slot",)), Question("slot", ("side",)))
         return (*classes, Question("theta"), *(Question(name, ("slot",)) for name in nuisances))
 
-    def _count(self, choice: str) -> int:
+    def count(self, choice: str) -> int:
         """Number of values of `side`, `slot` or `sag`."""
         return {**self.levels, "sag": self.sags}[choice]
 
-    def displayed(self, t: int, latents: Latents) -> Ints:
-        """The number on the display at step t, −1 where it is dark."""
-        what = self.steps[t].probe if t < self.horizon else None
-        if what is None:
-            return np.full(len(next(iter(latents.values()))), -1)
-        if what in latents:
-            return latents[what]
-        choices = self.choices(latents)
-        return choices["side"] + self.sides * choices["slot"] if what == "cues" else choices[what]
+    def shows(self, choice: str) -> tuple[int, ...]:
+        """Steps at which the pose, or the load, shows a class by design: the arm left for the side and is not back yet,
+        or it has left for the slot."""
+        if choice == "sag":
+            return self.sag_steps
+        if choice == "slot":
+            return tuple(range(self.phase_steps("place")[1], self.horizon))
+        first = self.phase_steps("grasp")[0]
+        return tuple(range(first + 1, first + 4))
 
-    def at_hover(self, t: int) -> bool:
-        """Whether the observation of step t is taken at or above the hover, whose height is a nuisance."""
-        return t == 0 or {self.steps[t - 1].start, self.steps[t - 1].end} <= {"home", "hover"}
+    def displayed(self, t: int, latents: Latents) -> Ints:
+        """The bit or number on the display at step t, −1 where it is dark."""
+        step = self.steps[t] if t < self.horizon else None
+        if step is None or step.probe is None:
+            return np.full(len(next(iter(latents.values()))), -1)
+        number = latents[step.probe] if step.probe in latents else self._cues(latents)
+        return number if step.bit is None else number >> step.bit & 1
+
+    def _cues(self, latents: Latents) -> Ints:
+        choices = self.choices(latents)
+        return choices["side"] + self.sides * choices["slot"]
+
+    def draw(self, episodes: int, seed: int) -> Latents:
+        """Independent draws of everything; of a stratified task, the hidden values pass through all in random order."""
+        random = np.random.default_rng(seed)
+        drawn = {name: random.integers(size, size=episodes) for name, size in self.latents.items()}
+        if self.stratified:
+            order = random.permutation(episodes)
+            drawn |= {name: values[order] for name, values in stratified(self.hidden, episodes, seed).items()}
+        return {name: values.astype(np.int32) for name, values in drawn.items()}
 
     def symbolic_action(self, t: int, choices: Mapping[str, int]) -> str:
-        """The expert's action as a symbol: the segment and the gripper, and the class on which the action depends."""
+        """The expert's action as a symbol, which names the class on which it depends, or the coin."""
         step = self.steps[t]
-        move = "wait" if step.start == step.end else f"{step.start}-{step.end}"
-        symbol = f"{move} {'close' if step.closing else 'open'}"
-        if step.decides is None or self._count(step.decides) == 1:
-            return symbol
-        return f"{symbol} {step.decides}={choices[step.decides]}"
+        if step.target == "home":
+            return f"hover={choices['hover']}"
+        if step.decides is None or self.count(step.decides) == 1:
+            return "move"
+        return f"{step.phase} {step.decides}={choices[step.decides]}"
 
     def symbolic_observation(self, t: int, latents: Mapping[str, int]) -> str:
-        """What the convention credits to the observation by design: phase, display, visible classes, hover height."""
-        step, hidden = self.steps[t], {name: np.array([value]) for name, value in latents.items()}
-        choices = self.choices(hidden)
-        parts = [step.phase]
-        if step.probe is not None:
-            parts.append(f"probe={self.displayed(t, hidden)[0]}")
-        parts += [f"{name}={choices[name][0]}" for name in step.shows if self._count(name) > 1]
-        if "hover" in latents and self.at_hover(t):
-            parts.append(f"hover={latents['hover']}")
-        return " ".join(parts)
+        """What the convention credits to the observation by design: phase, display, visible classes."""
+        hidden = {name: np.array([value]) for name, value in latents.items()}
+        choices, shown = self.choices(hidden), int(self.displayed(t, hidden)[0])
+        parts = [self.steps[t].phase, *([f"probe={shown}"] if shown >= 0 else [])]
+        seen = [name for name in ("side", "slot", "sag") if self.count(name) > 1 and t in self.shows(name)]
+        return " ".join([*parts, *(f"{name}={choices[name][0]}" for name in seen)])
 
     def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
         """The quartiles of the object's first place, where it varies."""
@@ -199,9 +221,12 @@ class FrankaTask(SimulatedTask):
         return {f"{axis} quartile": _quartile(values) for axis, values in place.items() if np.ptp(values)}
 
     def initial_state(self, observations: Floats) -> Floats:
-        """The object's place [N, 3] in metres before the arm touches it: its mean over the steps of the first phase."""
-        first = observations[list(self.phase_steps(self.phases[0]))].astype(np.float64)
-        return (first[..., layout.SLICES["tool position"]] + first[..., layout.SLICES["object position"]]).mean(0)
+        """The object's place [N, 3] in metres before the arm touches it: its mean over the steps before the scan."""
+        first = observations[: self.phase_steps("scan")[0]].astype(np.float64)
+        apart = first[..., layout.SLICES["object position"]]
+        turn = first[..., layout.SLICES["tool orientation"]]
+        turn = turn / np.linalg.norm(turn, axis=-1, keepdims=True)
+        return (first[..., layout.SLICES["tool position"]] + rotated(turn, apart)).mean(0)
 
     def executable(self, wanted: Floats) -> NDArray[np.float32]:
         """The action that the arm really takes."""

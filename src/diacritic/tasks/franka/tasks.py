@@ -1,28 +1,30 @@
 """The five Franka tasks: one frozen dataclass each, whose fields are its parameters."""
 
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from certify.errors import UserError
 from diacritic.tasks.base import from_parameters
-from diacritic.tasks.franka.layout import DISPLAY_CHANNELS
-from diacritic.tasks.franka.task import FrankaTask
-from diacritic.tasks.franka.timeline import Step, annotate, approach, grasp, place, wait, weigh
+from diacritic.tasks.franka.layout import CHANNELS, DISPLAY_CHANNELS
+from diacritic.tasks.franka.task import MASS_CLASSES, FrankaTask
+from diacritic.tasks.franka.timeline import Step, approach, grasp, place, serial, weigh
 from diacritic.tasks.protocol import Ints, Latents, Question, TaskGate
 
 _THETA = 32  # hidden modes of `two-cues`; its classes are a few bits of the mode
-_LEAD = 3  # steps from the last display of the slot to the first place decision of `hidden-mass`
-_SCAN = 3
-_LIGHT, _HEAVY = (0.1, 0.8), (1.8, 2.5)  # kilograms; the two halves are apart so that the sag separates them
+_SCAN = 3  # steps for which a whole number is displayed
+_CARRY = 4  # steps of the second gap of `weighing`
+_LIGHT, _HEAVY = (0.05, 0.30), (0.05, 2.0)  # kilograms from the first mode to the last
+_LONG = 20  # steps of a second gap for which some more episodes are recorded
 _WEIGHTS = (0.1, 0.9, 1.7, 2.5)
-_SMALL_WEIGHTS = (0.05, 0.10, 0.15, 0.20)  # where mass is a nuisance
 
 
 @dataclass(frozen=True)
 class _Carried(FrankaTask):
-    """Approach, scan a display, wait, grasp, wait with the object in the hand, place."""
+    """Scan a display, wait, grasp, wait with the object in the hand, place."""
 
     gap: int = 6
     """Steps between grasp and place, with the object in the hand."""
@@ -35,11 +37,10 @@ class _Carried(FrankaTask):
             count = getattr(self, field)
             self.require(count >= 1, field, f"{count} steps are not a gap; give at least 1")
 
-    def carried_steps(self, displayed: str) -> list[Step]:
-        """The common timeline, T = 25 + first gap + gap."""
-        scan = [replace(step, probe=displayed) for step in wait("scan", "hover", _SCAN)]
-        gaps = wait("gap1", "hover", self.first_gap), wait("gap2", "carry", self.gap, closing=True)
-        return [*approach(), *scan, *gaps[0], *grasp(), *gaps[1], *place()]
+    def carried_steps(self, scan: list[Step], late: Sequence[Step] = ()) -> list[Step]:
+        """The common timeline with a display in the scan and, at `late` steps, at the end of the second gap."""
+        waits = [Step("gap2", "carry", closing=True)] * (self.gap - len(late))
+        return [*approach(), *scan, *[Step("gap1", "hover")] * self.first_gap, *grasp(), *waits, *late, *place()]
 
     def require_modes(self, modes: int, least: int) -> None:
         fits = least <= modes <= 2**DISPLAY_CHANNELS and modes & (modes - 1) == 0
@@ -47,7 +48,32 @@ class _Carried(FrankaTask):
 
 
 @dataclass(frozen=True)
-class TwoCues(_Carried):
+class _Light(_Carried):
+    """The object is attached and weighs little: its mass grows with the mode and leaves no trace."""
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        return {"theta": self.modes_of_mass}
+
+    @property
+    @abstractmethod
+    def modes_of_mass(self) -> int:
+        """Number of modes θ."""
+
+    @abstractmethod
+    def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
+        """Side and slot of a mode."""
+
+    def choices(self, latents: Latents) -> dict[str, Ints]:
+        side, slot = self.classes_of(latents["theta"])
+        return {"side": side, "slot": slot, "mass": MASS_CLASSES * latents["theta"] // self.modes_of_mass}
+
+    def masses(self, latents: Latents) -> np.ndarray:
+        return np.interp(latents["theta"], (0, self.modes_of_mass - 1), _LIGHT)
+
+
+@dataclass(frozen=True)
+class TwoCues(_Light):
     """Two classes are displayed early; one chooses the side of the grasp, the other, after a gap, the slot (A′)."""
 
     name = "two-cues"
@@ -60,7 +86,7 @@ class TwoCues(_Carried):
     contact: bool = False
     """Positive control: hold the object by friction, so that its mass leaves traces, instead of attaching it."""
     late_frame: bool = False
-    """Positive control: take the camera frame after the macro step instead of before it."""
+    """Positive control: take the camera frame after the step instead of before it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,16 +94,16 @@ class TwoCues(_Carried):
         self.require(0 <= self.leak <= 8, "leak", f"{self.leak} mm is outside 0…8")
 
     @property
-    def latents(self) -> dict[str, int]:
-        return {"theta": _THETA, "hover": 2, "mass": len(_SMALL_WEIGHTS), "distractor": 4}
+    def modes_of_mass(self) -> int:
+        return _THETA
 
     @property
-    def sides(self) -> int:
-        return self.classes
+    def levels(self) -> dict[str, int]:
+        return {"side": self.classes, "slot": self.classes}
 
     @property
-    def slots(self) -> int:
-        return self.classes
+    def least_episodes(self) -> int:
+        return 576 if self.gap >= _LONG else super().least_episodes
 
     @property
     def physical(self) -> bool:
@@ -91,23 +117,15 @@ class TwoCues(_Carried):
     def height_shift(self) -> float:
         return self.leak / 1000
 
-    @property
-    def display_levels(self) -> dict[str, int]:
-        return {"cues": self.classes**2}
+    def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
+        return theta % self.classes, theta // self.classes % self.classes
 
-    def choices(self, latents: Latents) -> dict[str, Ints]:
-        theta = latents["theta"]
-        return {"side": theta % self.classes, "slot": theta // self.classes % self.classes}
-
-    def masses(self, latents: Latents) -> np.ndarray:
-        return np.array(_SMALL_WEIGHTS)[latents["mass"]]
-
-    def build_steps(self) -> tuple[Step, ...]:
-        return annotate(self.carried_steps("cues"))
+    def build_steps(self) -> list[Step]:
+        return self.carried_steps(serial("scan", "hover", "cues", _bits(self.classes**2)))
 
 
 @dataclass(frozen=True)
-class FullReveal(_Carried):
+class FullReveal(_Light):
     """As `two-cues`, but the display shows the whole mode, of which two bits matter (P-I)."""
 
     name = "full-reveal"
@@ -121,43 +139,33 @@ class FullReveal(_Carried):
         self.require_modes(self.modes, 4)
 
     @property
-    def latents(self) -> dict[str, int]:
-        return {"theta": self.modes, "hover": 2, "mass": len(_SMALL_WEIGHTS), "distractor": 4}
+    def modes_of_mass(self) -> int:
+        return self.modes
 
     @property
-    def sides(self) -> int:
-        return 2
+    def levels(self) -> dict[str, int]:
+        return {"side": 2, "slot": 2}
 
-    @property
-    def slots(self) -> int:
-        return 2
+    def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
+        return theta % 2, theta // 2 % 2
 
-    @property
-    def display_levels(self) -> dict[str, int]:
-        return {"theta": self.modes}
-
-    def choices(self, latents: Latents) -> dict[str, Ints]:
-        return {"side": latents["theta"] % 2, "slot": latents["theta"] // 2 % 2}
-
-    def masses(self, latents: Latents) -> np.ndarray:
-        return np.array(_SMALL_WEIGHTS)[latents["mass"]]
-
-    def build_steps(self) -> tuple[Step, ...]:
-        return annotate(self.carried_steps("theta"))
+    def build_steps(self) -> list[Step]:
+        return self.carried_steps(serial("scan", "hover", "theta", _bits(self.modes)))
 
 
 @dataclass(frozen=True)
-class Readout(_Carried):
+class Readout(_Light):
     """The display shows the mode; its quartile chooses the side, its half or its octile the slot (readout-2, -3)."""
 
     name = "readout"
+    channels = CHANNELS
 
     modes: int = 32
     """Number M of modes on the display, a power of two from 8 to 512."""
     place_by: Literal["half", "octile"] = "half"
     """What chooses the slot: the half of the mode (2 slots) or its octile (8 slots)."""
     analog: bool = False
-    """Positive control: show the mode on a single channel instead of in binary."""
+    """Positive control: show the mode as one value instead of in binary."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,20 +173,16 @@ class Readout(_Carried):
         self.require(self.place_by in ("half", "octile"), "place_by", f"{self.place_by!r} is neither half nor octile")
 
     @property
-    def latents(self) -> dict[str, int]:
-        return {"theta": self.modes, "hover": 2, "mass": len(_SMALL_WEIGHTS), "distractor": 4}
+    def modes_of_mass(self) -> int:
+        return self.modes
 
     @property
-    def sides(self) -> int:
-        return 4
+    def levels(self) -> dict[str, int]:
+        return {"side": 4, "slot": 2 if self.place_by == "half" else 8}
 
     @property
-    def slots(self) -> int:
-        return 2 if self.place_by == "half" else 8
-
-    @property
-    def display_levels(self) -> dict[str, int]:
-        return {"theta": self.modes}
+    def stratified(self) -> bool:
+        return True
 
     @property
     def analog_display(self) -> bool:
@@ -192,15 +196,11 @@ class Readout(_Carried):
     def implied(self) -> dict[str, Any]:
         return {"place_by": self.place_by}
 
-    def choices(self, latents: Latents) -> dict[str, Ints]:
-        theta = latents["theta"]
-        return {"side": theta * self.sides // self.modes, "slot": theta * self.slots // self.modes}
+    def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
+        return theta * self.sides // self.modes, theta * self.slots // self.modes
 
-    def masses(self, latents: Latents) -> np.ndarray:
-        return np.array(_SMALL_WEIGHTS)[latents["mass"]]
-
-    def build_steps(self) -> tuple[Step, ...]:
-        return annotate(self.carried_steps("theta"))
+    def build_steps(self) -> list[Step]:
+        return self.carried_steps([Step("scan", "hover", probe="theta")] * _SCAN)
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,6 @@ class HiddenMass(_Carried):
     """The display shows one of M masses, which no action depends on; the slot is displayed late (Task A)."""
 
     name = "hidden-mass"
-    deciding: ClassVar[tuple[str, ...]] = ("mass", "slot", "hover")
-    sag_assumed: ClassVar[bool] = True
 
     modes: int = 32
     """Number M of masses, a power of two from 4 to 512."""
@@ -217,31 +215,20 @@ class HiddenMass(_Carried):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_modes(self.modes, 4)
-        self.require(self.gap > _LEAD, "gap", f"{self.gap} steps leave no time to display the slot; give {_LEAD + 1}")
+        least = _bits(self.slots)
+        self.require(self.gap >= least, "gap", f"{self.gap} steps leave no time to display the slot; give {least}")
 
     @property
-    def latents(self) -> dict[str, int]:
-        return {"mass": self.modes, "slot": 4, "hover": 2, "distractor": 4}
+    def hidden(self) -> dict[str, int]:
+        return {"mass": self.modes, "slot": self.slots}
 
     @property
-    def sides(self) -> int:
-        return 1
-
-    @property
-    def slots(self) -> int:
-        return 4
+    def levels(self) -> dict[str, int]:
+        return {"side": 1, "slot": 4}
 
     @property
     def sags(self) -> int:
         return 2
-
-    @property
-    def physical(self) -> bool:
-        return True
-
-    @property
-    def display_levels(self) -> dict[str, int]:
-        return {"mass": self.modes, "slot": self.slots}
 
     @property
     def gate(self) -> TaskGate:
@@ -252,20 +239,21 @@ class HiddenMass(_Carried):
     def questions(self) -> tuple[Question, ...]:
         return tuple(Question(name) for name in ("mass", "slot", "hover", "distractor"))
 
+    @property
+    def sag_steps(self) -> tuple[int, ...]:
+        """By convention, while waiting with the load and while placing."""
+        return (*self.phase_steps("gap2"), *self.phase_steps("place"))
+
     def choices(self, latents: Latents) -> dict[str, Ints]:
         mass = latents["mass"]
         return {"side": np.zeros_like(mass), "slot": latents["slot"], "sag": mass * 2 // self.modes}
 
     def masses(self, latents: Latents) -> np.ndarray:
-        half = self.modes // 2
-        return np.concatenate([np.linspace(*_LIGHT, half), np.linspace(*_HEAVY, half)])[latents["mass"]]
+        return np.interp(latents["mass"], (0, self.modes - 1), _HEAVY)
 
-    def build_steps(self) -> tuple[Step, ...]:
-        steps = self.carried_steps("mass")
-        first = next(t for t, step in enumerate(steps) if step.phase == "place")
-        for t in (first - _LEAD - 1, first - _LEAD):
-            steps[t] = replace(steps[t], probe="slot")
-        return annotate(steps, load_shows=("sag",))
+    def build_steps(self) -> list[Step]:
+        late = serial("gap2", "carry", "slot", _bits(self.slots), closing=True)
+        return self.carried_steps(serial("scan", "hover", "mass", _bits(self.modes)), late)
 
 
 @dataclass(frozen=True)
@@ -273,12 +261,9 @@ class Weighing(FrankaTask):
     """Nothing is displayed: the arm lifts the object, feels its mass, puts it back, waits, and acts on the mass."""
 
     name = "weighing"
-    deciding: ClassVar[tuple[str, ...]] = ("mass",)
 
-    jitter: float = 0.0
-    """Half width in metres of the uniform jitter of the object's place; it would hide what the fixture is there for."""
     gap: int = 6
-    """Steps of hovering between weighing and grasp."""
+    """Steps between weighing and grasp."""
     hold: int = 4
     """Steps for which the object is held aloft."""
     no_fixture: bool = False
@@ -290,29 +275,25 @@ class Weighing(FrankaTask):
         self.require(self.hold >= 1, "hold", f"{self.hold} steps are not a hold; give at least 1")
 
     @property
-    def latents(self) -> dict[str, int]:
+    def hidden(self) -> dict[str, int]:
         return {"mass": len(_WEIGHTS)}
 
     @property
-    def sides(self) -> int:
-        return 4
-
-    @property
-    def slots(self) -> int:
-        return 2
+    def levels(self) -> dict[str, int]:
+        return {"side": len(_WEIGHTS), "slot": 2}
 
     @property
     def sags(self) -> int:
         return len(_WEIGHTS)
 
     @property
-    def physical(self) -> bool:
+    def stratified(self) -> bool:
         return True
 
     @property
     def gate(self) -> TaskGate:
-        """Every gap and the grasp; the load reveals the slot again before it is decided."""
-        return TaskGate("weighing", tuple(self.windows), ("side",))
+        """The first gap and the grasp; the load reveals the slot again before it is decided."""
+        return TaskGate("weighing", ("gap1",), ("side",))
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -322,6 +303,13 @@ class Weighing(FrankaTask):
     def reseat_step(self) -> int | None:
         return None if self.no_fixture else self.phase_steps("scan")[-1]
 
+    @property
+    def sag_steps(self) -> tuple[int, ...]:
+        """While the load hangs and has settled: not yet when a slow lift begins, nor on the way down."""
+        moves = [(step.closing, step.target) for step in self.steps]
+        weighed = range(moves.index((True, "hover")) + 2, moves.index((True, "back")) + 1)
+        return (*weighed, *range(self.phase_steps("gap2")[0] - 1, moves.index((True, "low")) + 1))
+
     def choices(self, latents: Latents) -> dict[str, Ints]:
         mass = latents["mass"]
         return {"side": mass, "slot": mass // 2, "sag": mass}
@@ -329,9 +317,14 @@ class Weighing(FrankaTask):
     def masses(self, latents: Latents) -> np.ndarray:
         return np.array(_WEIGHTS)[latents["mass"]]
 
-    def build_steps(self) -> tuple[Step, ...]:
-        steps = [*approach(), *weigh(self.hold), *wait("gap1", "hover", self.gap), *grasp(), *place()]
-        return annotate(steps, load_shows=("sag",))
+    def build_steps(self) -> list[Step]:
+        waits = [Step("gap1", "hover")] * self.gap
+        carried = [Step("gap2", "carry", closing=True)] * _CARRY
+        return [*approach(), *weigh(self.hold), *waits, *grasp(), *carried, *place()]
+
+
+def _bits(levels: int) -> int:
+    return (levels - 1).bit_length()
 
 
 TASKS: dict[str, tuple[type[FrankaTask], dict[str, Any]]] = {

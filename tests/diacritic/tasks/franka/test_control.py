@@ -10,12 +10,12 @@ from diacritic.tasks.franka.control import Arm, _damped, _wrist, clip_target, in
 from diacritic.tasks.franka.mj import mj
 
 coordinates = st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-0.5, 1))
-CENTRE = np.array([[0.45, 0.0, 0.25]])
+CENTRE = np.array([[0.50, 0.0, 0.25]])
 
 
 def mujoco_kinematics(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Position and orientation of the tool according to MuJoCo."""
-    model = scene.model(False, 2)
+    model = scene.model(False)
     data = mj.MjData(model)
     data.qpos[:7] = q
     mj.mj_kinematics(model, data)
@@ -58,13 +58,14 @@ def test_clip_leaves_the_workspace_alone() -> None:
 
 
 def test_arm_reaches_its_command_and_forgets_the_way() -> None:
-    arm = Arm(False, 2, 2, 1)
-    arm.reset(np.repeat(CENTRE, 2, axis=0))
-    away = np.array([[0.1, 0.1, -0.1], [-0.1, -0.1, 0.0]])
-    for move in (away, -away, 0 * away, 0 * away):
-        arm.advance(move, np.zeros(2, bool))
+    arm = Arm(False, 2, 1)
+    arm.reset()
+    for away in ([[0.1, 0.1, -0.1], [-0.1, -0.1, 0.0]], [[0.0, 0.0, 0.0]] * 2):
+        arm.advance(CENTRE + np.array(away), np.zeros(2, bool))
+    arm.simulate(1.0)
     arm.refresh()
     np.testing.assert_allclose(arm.tool, np.repeat(CENTRE, 2, axis=0), atol=5e-6)
+    np.testing.assert_allclose(arm.orientation, [[0, 1, 0, 0]] * 2, atol=1e-4)
     np.testing.assert_allclose(arm.batch.qpos[0], arm.batch.qpos[1], atol=5e-6)
 
 
@@ -73,17 +74,20 @@ def test_same_bits_on_any_number_of_threads(physical: bool) -> None:
     moves = np.random.default_rng(0).uniform(-0.05, 0.05, (2, 5, 3))
     states = []
     for threads in (1, 2, 3):
-        arm = Arm(physical, 2, 5, threads)
-        arm.reset(np.repeat(CENTRE, 5, axis=0))
+        arm = Arm(physical, 5, threads)
+        arm.reset()
         for move in moves:
-            arm.advance(move, move[:, 0] < 0)
+            arm.advance(CENTRE + move, move[:, 0] < 0)
         states.append(np.concatenate([arm.batch.qpos, arm.batch.qvel], axis=1).tobytes())
     assert states[0] == states[1] == states[2]
 
 
 @pytest.mark.parametrize("physical", [False, True])
-def test_macro_step_lasts_half_a_second(physical: bool) -> None:
-    arm = Arm(physical, 2, 1, 1)
-    arm.reset(CENTRE)
-    arm.advance(np.zeros((1, 3)), np.zeros(1, bool))
-    assert arm.batch.time[0] == pytest.approx(0.5)
+def test_a_decision_lasts_a_tenth_of_a_second_with_or_without_a_fixture(physical: bool) -> None:
+    arm, calls = Arm(physical, 1, 1), []
+    arm.reset()
+    arm.advance(CENTRE, np.zeros(1, bool))
+    assert arm.batch.time[0] == pytest.approx(0.1)
+    arm.advance(CENTRE, np.zeros(1, bool), lambda: calls.append(arm.batch.time[0]))
+    assert arm.batch.time[0] == pytest.approx(0.2)
+    np.testing.assert_allclose(calls, 0.1 + 0.005 * np.arange(20), atol=1e-9)

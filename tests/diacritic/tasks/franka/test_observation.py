@@ -5,64 +5,59 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diacritic.tasks.franka.layout import LAYOUT, NOISE, SLICES, WIDTH
+from diacritic.tasks.franka import scene
+from diacritic.tasks.franka.layout import LAYOUT, SLICES, WIDE, WIDTH, executable
 from diacritic.tasks.franka.observation import draw_noise, sense, symbols
+from diacritic.tasks.franka.quaternions import FLIPPED, UPRIGHT
 from diacritic.tasks.franka.tasks import Readout, TwoCues, make_task
 from diacritic.tasks.franka.timeline import PHASES
 
+HEIGHT = SLICES["object position"].stop - 1
+
 
 def latents_of(n: int, **given: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: np.zeros(n, int) for name in ("theta", "hover", "mass", "distractor")} | given
+    return {name: np.zeros(n, int) for name in ("theta", "hover", "distractor")} | given
 
 
-def test_layout_covers_27_numbers_once() -> None:
-    covered = np.zeros(WIDTH, int)
-    for part in SLICES.values():
-        covered[part] += 1
-    assert WIDTH == 27
-    assert (covered == 1).all()
-    assert [SLICES[field.name].stop - SLICES[field.name].start for field in LAYOUT] == [field.width for field in LAYOUT]
+def test_layout_is_the_released_one() -> None:
+    starts = {field.name: SLICES[field.name].start for field in LAYOUT}
+    assert list(starts.values()) == [0, 3, 7, 8, 11, 15, 17, 19, 27]
+    assert (WIDTH, WIDE, HEIGHT) == (27, 36, 10)
+    assert len(make_task("two-cues").channels) == 27
+    assert len(make_task("readout-2").channels) == 36
+    assert len(make_task("two-cues").camera_channels) == 11
 
 
 @pytest.mark.parametrize("modes", [8, 32, 512])
-def test_binary_display_names_every_mode(modes: int) -> None:
-    task = Readout(modes=modes)
-    theta = np.arange(modes)
-    display = symbols(task, 3, latents_of(modes, theta=theta))[:, SLICES["display"]]
-    bits = int(np.log2(modes))
-    np.testing.assert_array_equal((display[:, :bits] > 0) @ (1 << np.arange(bits)), theta)
-    assert set(np.unique(display[:, :bits])) == {-1.0, 1.0}
-    assert (display[:, bits:] == 0).all()
+def test_parallel_display_names_every_mode(modes: int) -> None:
+    task, theta = Readout(modes=modes), np.arange(modes)
+    seen = symbols(task, 4, latents_of(modes, theta=theta))
+    display = seen[:, SLICES["display"]]
+    np.testing.assert_array_equal(display @ (1 << np.arange(9)), theta)
+    assert set(np.unique(display)) == {0.0, 1.0}
+    np.testing.assert_array_equal(seen[:, SLICES["probe"]], [[1, 0]] * modes)
 
 
-def test_display_is_dark_outside_the_scan() -> None:
+def test_serial_display_is_lit_in_the_scan_alone() -> None:
     task = TwoCues()
     for t in range(task.horizon + 1):
-        shown = symbols(task, t, latents_of(4, theta=np.arange(4)))[:, SLICES["display"]]
-        assert shown.any() == (t in task.phase_steps("scan"))
-        assert task.displayed(t, latents_of(4, theta=np.arange(4))).tolist() == (
-            [0, 1, 2, 3] if t in task.phase_steps("scan") else [-1] * 4
-        )
+        seen = symbols(task, t, latents_of(4, theta=np.arange(4)))[:, SLICES["probe"]]
+        bits = {4: [0, 1, 0, 1], 5: [0, 0, 1, 1]}.get(t, [0] * 4)
+        np.testing.assert_array_equal(seen, np.column_stack([np.full(4, float(t in (4, 5))), bits]))
 
 
-def test_analog_display_uses_one_noisy_channel() -> None:
-    task = Readout(modes=8, analog=True)
-    display = symbols(task, 3, latents_of(8, theta=np.arange(8)))[:, SLICES["display"]]
-    np.testing.assert_allclose(display[:, 0], np.linspace(-1, 1, 8))
-    assert (display[:, 1:] == 0).all()
-    first = SLICES["display"].start
-    assert draw_noise(task, np.random.default_rng(0))[:, first].std() == pytest.approx(NOISE, rel=0.5)
-    assert (draw_noise(Readout(modes=8), np.random.default_rng(0))[:, first] == 0).all()
+def test_analog_display_is_one_value() -> None:
+    seen = symbols(Readout(modes=8, analog=True), 4, latents_of(8, theta=np.arange(8)))
+    np.testing.assert_allclose(seen[:, SLICES["probe"].start + 1], np.linspace(0, 1, 8))
+    assert (seen[:, SLICES["display"]] == 0).all()
 
 
-def test_phase_and_distractor() -> None:
+def test_phase() -> None:
     task = TwoCues()
     for t, step in enumerate(task.steps):
-        seen = symbols(task, t, latents_of(4, distractor=np.arange(4)))
+        seen = symbols(task, t, latents_of(2))
         assert PHASES[int(seen[0, SLICES["phase"]].argmax())] == step.phase
-        assert seen[:, SLICES["phase"]].sum() == 4
-        expected = np.linspace(-1, 1, 4) if step.phase == "gap2" else np.zeros(4)
-        np.testing.assert_allclose(seen[:, SLICES["distractor"]][:, 0], expected)
+        assert seen[:, SLICES["phase"]].sum() == 2
 
 
 def test_leak_moves_only_the_in_hand_height_in_the_second_gap() -> None:
@@ -70,43 +65,32 @@ def test_leak_moves_only_the_in_hand_height_in_the_second_gap() -> None:
     latents = latents_of(4, theta=np.arange(4))
     for t in range(clean.horizon):
         shift = symbols(leaky, t, latents) - symbols(clean, t, latents)
-        height = SLICES["object position"].stop - 1
         slot = clean.choices(latents)["slot"]
         expected = np.where(slot == 1, 0.004, -0.004) if t in clean.windows["gap2"] else np.zeros(4)
-        np.testing.assert_allclose(shift[:, height], expected)
-        assert (np.delete(shift, height, axis=1) == 0).all()
+        np.testing.assert_allclose(shift[:, HEIGHT], expected)
+        assert (np.delete(shift, HEIGHT, axis=1) == 0).all()
 
 
-def test_leak_of_four_classes_is_graded() -> None:
-    task = TwoCues(classes=4, leak=6.0)
-    theta = 4 * np.arange(4)
-    shift = symbols(task, task.windows["gap2"][0], latents_of(4, theta=theta))[:, SLICES["object position"].stop - 1]
-    np.testing.assert_allclose(shift, [-0.006, -0.002, 0.002, 0.006])
-
-
-def test_noise_is_two_millimetres_on_lengths_and_nothing_on_symbols() -> None:
-    task = TwoCues(gap=200)
+def test_noise_is_that_of_the_table_and_nothing_on_symbols() -> None:
+    task = TwoCues(gap=400)
     noise = draw_noise(task, np.random.default_rng(1))
-    for name in ("tool position", "object position", "gripper"):
-        assert noise[:, SLICES[name]].std() == pytest.approx(0.002, rel=0.15)
-    for name in ("display", "phase"):
-        assert (noise[:, SLICES[name]] == 0).all()
+    for field in LAYOUT[:-1]:
+        assert noise[:, SLICES[field.name]].std() == pytest.approx(field.noise, rel=0.15)
     assert (draw_noise(replace(task, no_noise=True), np.random.default_rng(1)) == 0).all()
 
 
-def test_sensed_object_is_relative_to_the_tool() -> None:
-    tool, position = np.array([[0.4, 0.1, 0.3]]), np.array([[0.5, 0.1, 0.02]])
-    seen = sense(tool, np.full((1, 3), 0.7), np.array([0.078]), position, np.array([0.2]))
-    np.testing.assert_allclose(seen[0, :11], [0.4, 0.1, 0.3, 0.7, 0.7, 0.7, 0.078, 0.1, 0, -0.28, 0.2])
-    assert (seen[0, 11:] == 0).all()
-    fallen = sense(tool, np.zeros((1, 3)), np.zeros(1), np.array([[0.5, 0.1, -400.0]]), np.zeros(1))
-    np.testing.assert_allclose(fallen[0, SLICES["object position"]], [0.1, 0.0, -1.0])
+def test_the_object_is_sensed_in_the_frame_of_the_tool() -> None:
+    tool = np.array([[0.4, 0.1, 0.3]]), FLIPPED[None]
+    thing = np.array([[0.5, 0.13, 0.02]]), UPRIGHT[None]
+    latents = latents_of(1, distractor=np.array([2]))
+    seen = sense(TwoCues(), latents, tool, np.array([0.078]), thing)[0]
+    np.testing.assert_allclose(seen[:8], [0.4, 0.1, 0.3, 0, 1, 0, 0, 0.078])
+    np.testing.assert_allclose(seen[8:17], [0.1, -0.03, 0.28, 0, 1, 0, 0, *scene.DISTRACTORS[2]], atol=1e-12)
+    assert (seen[17:] == 0).all()
+    fallen = sense(TwoCues(), latents, tool, np.zeros(1), (np.array([[0.5, 0.1, -400.0]]), UPRIGHT[None]))
+    np.testing.assert_allclose(fallen[0, SLICES["object position"]], [0.1, 0.0, 1.0], atol=1e-12)
 
 
-def test_hidden_mass_displays_mass_then_slot() -> None:
-    task = make_task("hidden-mass", modes=8)
-    latents = {"mass": np.array([5]), "slot": np.array([2]), "hover": np.array([0]), "distractor": np.array([0])}
-    shown = {int(task.displayed(t, latents)[0]) for t in task.phase_steps("scan")}
-    late = [t for t in task.windows["gap2"] if task.displayed(t, latents)[0] >= 0]
-    assert shown == {5}
-    assert {int(task.displayed(t, latents)[0]) for t in late} == {2}
+def test_executable_actions_are_finite_with_a_gripper_of_zero_or_one() -> None:
+    wanted = np.array([[0.1, -3.0, np.nan, 0.4], [0.0, 0.2, 0.0, 0.6], [0.0, 0.0, np.inf, np.nan]])
+    np.testing.assert_allclose(executable(wanted), [[0.1, -1, 0, 0], [0, 0.2, 0, 1], [0, 0, 1, 0]])

@@ -15,20 +15,20 @@ def test_crop_is_the_mean_over_overlapping_pixels() -> None:
     frame = np.random.default_rng(0).integers(0, 256, (128, 128, 3), dtype=np.uint8)
     small = table_crop(frame)
     assert small.shape == (64, 64, 3)
-    table = frame[16:112, 16:112].astype(float)
+    table = frame[40:112, 16:112].astype(float)
     for i, j in [(0, 0), (0, 1), (31, 40), (63, 63)]:
         total = np.zeros(3)
-        for a in range(96):
+        for a in range(72):
             for b in range(96):
-                rows = max(0.0, min(a + 1, 1.5 * i + 1.5) - max(a, 1.5 * i))
+                rows = max(0.0, min(a + 1, 1.125 * i + 1.125) - max(a, 1.125 * i))
                 columns = max(0.0, min(b + 1, 1.5 * j + 1.5) - max(b, 1.5 * j))
                 total += rows * columns * table[a, b]
-        np.testing.assert_array_equal(small[i, j], np.floor(total / 2.25 + 1e-9))
+        np.testing.assert_allclose(small[i, j], total / (1.125 * 1.5), atol=0.5001)
 
 
-def test_channels_hold_gripper_display_and_phase() -> None:
+def test_channels_hold_gripper_probe_and_phase() -> None:
     seen, frames = np.arange(2 * 27, dtype=np.float32).reshape(2, 27), np.zeros((2, 64, 64, 3), np.uint8)
-    assert policy_view(TwoCues(), seen, frames)[0].tolist() == [6, *range(11, 26)]
+    assert policy_view(TwoCues(), seen, frames)[0].tolist() == [7, *range(17, 27)]
     assert policy_view(TwoCues(), seen, None) is seen
 
 
@@ -38,19 +38,19 @@ def test_missing_opengl_names_the_packages(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(pixels.mj, "Renderer", broken)
     with pytest.raises(RuntimeError, match=r"libegl1 or libosmesa6") as refused:
-        Camera(False, 2)
+        Camera(False)
     assert "\n" not in str(refused.value)
     assert FrankaBatch(TwoCues(), 1).reset().shape == (1, 27)
 
 
 @pytest.mark.system
-def test_frames_are_taken_before_the_macro_step_unless_late() -> None:
+def test_frames_are_taken_before_the_step_unless_late() -> None:
     """At the first place step the class is in no frame, and in every late frame."""
     shots = {}
     for late in (False, True):
         task = TwoCues(gap=1, first_gap=1, jitter=0.0, late_frame=late)
         core = FrankaBatch(task, 2)
-        shots[late] = expert_episodes(core, {"theta": [0, 2], "hover": 0}, pixels=True).frames
+        shots[late] = expert_episodes(core, {"theta": [0, 2], "hover": 0, "distractor": 0}, pixels=True).frames
         core.close()
     slot = task.decisions["slot"]
     assert shots[False].shape == (task.horizon, 2, 64, 64, 3)
@@ -74,6 +74,6 @@ def test_processes_see_the_same() -> None:
 def test_object_is_in_the_picture() -> None:
     core = FrankaBatch(TwoCues(jitter=0.0), 1)
     core.reset()
-    picture = Camera(False, 2).frame(states(core)[0]).astype(int)
+    picture = Camera(False).frame(states(core)[0]).astype(int)
     red = (picture[..., 0] > 120) & (picture[..., 1] < 80) & (picture[..., 2] < 80)
     assert 20 < red.sum() < 600

@@ -1,38 +1,14 @@
 """What each task requires, certified from its symbols; parameters that cannot be; stratification."""
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from certify import Answer, Model, UserError, certify
+from certify import Answer, UserError, certify
+from diacritic.need.requirement import designed_model
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.tasks import TASKS, Weighing, make_task
-from diacritic.tasks.protocol import draw_latents
-
-BEHAVIOUR = ("theta", "mass", "slot", "hover")
-
-
-def symbolic_model(task: FrankaTask) -> Model:
-    """Every combination of the latents that symbols can show, with equal weight."""
-    names = [name for name in task.latents if name in BEHAVIOUR]
-    if "theta" in names and "mass" in names:
-        names.remove("mass")  # there a nuisance without symbol
-    cells = list(itertools.product(*[range(task.latents[name]) for name in names]))
-    episodes = [
-        {"weight": f"1/{len(cells)}", "steps": steps(task, dict(zip(names, cell, strict=True)))} for cell in cells
-    ]
-    return Model.from_episodes(episodes)
-
-
-def steps(task: FrankaTask, chosen: dict[str, int]) -> list[dict[str, Any]]:
-    latents = dict.fromkeys(task.latents, 0) | chosen
-    hidden = {name: np.array([value]) for name, value in latents.items()}
-    choices = {name: int(value[0]) for name, value in task.choices(hidden).items()}
-    actions = [task.symbolic_action(t, choices) for t in range(task.horizon)]
-    seen = [task.symbolic_observation(t, latents) for t in range(task.horizon)]
-    return [{"obs": o, "action": a, "action_law": {a: "1"}} for o, a in zip(seen, actions, strict=True)]
 
 
 def profile(task: FrankaTask, answer: Answer) -> dict[str, set[float | None]]:
@@ -57,7 +33,7 @@ def profile(task: FrankaTask, answer: Answer) -> dict[str, set[float | None]]:
 )
 def test_requirement_of_displayed_tasks(name: str, parameters: dict[str, int], expected: dict[str, set[float]]) -> None:
     task = make_task(name, **parameters)
-    answer = certify(symbolic_model(task))
+    answer = certify(designed_model(task))
     assert profile(task, answer) == expected
     assert all(step.a2 and step.a4 and step.transitive for step in answer.steps)
     assert all(answer.steps[t].instantaneous == 0 for window in task.windows.values() for t in window)
@@ -66,9 +42,9 @@ def test_requirement_of_displayed_tasks(name: str, parameters: dict[str, int], e
 @pytest.mark.parametrize("modes", [32, 128])
 @pytest.mark.parametrize("name", ["readout-2", "readout-3"])
 def test_history_of_readout_in_transport(name: str, modes: int) -> None:
-    """H(H_t|Ō_t) = log₂ M + 1: the mode and the hover height have been seen, and neither is visible."""
+    """H(H_t|Ō_t) = log₂ M + 1: the mode has been seen, the coin has been tossed, and neither is visible."""
     task = make_task(name, modes=modes)
-    answer = certify(symbolic_model(task))
+    answer = certify(designed_model(task))
     for t in task.windows["gap2"]:
         assert answer.steps[t].history == pytest.approx(np.log2(modes) + 1)
 
@@ -77,31 +53,29 @@ def test_history_of_readout_in_transport(name: str, modes: int) -> None:
     ("name", "parameters", "most"), [("two-cues", {}, 8), ("two-cues", {"classes": 4}, 32), ("full-reveal", {}, 64)]
 )
 def test_histories_per_level(name: str, parameters: dict[str, int], most: int) -> None:
-    assert max(step.histories for step in certify(symbolic_model(make_task(name, **parameters))).steps) == most
+    assert max(step.histories for step in certify(designed_model(make_task(name, **parameters))).steps) == most
 
 
 def test_hidden_mass_needs_nothing_while_grasping() -> None:
     task = make_task("hidden-mass", modes=8)
-    answer = certify(symbolic_model(task))
-    grasp = task.phase_steps("grasp")
+    answer = certify(designed_model(task))
+    grasp, carry = task.phase_steps("grasp"), task.windows["gap2"]
     assert {answer.steps[t].rate for t in grasp} == {0.0}
-    lift = next(t for t in grasp if task.steps[t].end == "carry")
-    assert {answer.steps[t].strong for t in range(grasp[0], lift + 1)} == {1.0}
-    assert [t for t, step in enumerate(answer.steps) if not step.a4] == [lift]
+    assert {answer.steps[t].strong for t in grasp} == {1.0}
+    assert [t for t, step in enumerate(answer.steps) if not step.a4] == [carry[0] - 1]
     assert all(step.transitive for step in answer.steps)
-    assert answer.steps[task.decisions["slot"]].rate == 2.0
+    assert [answer.steps[t].rate for t in (carry[-1], task.decisions["slot"])] == [1.0, 2.0]
 
 
 def test_weighing_forgets_what_the_next_lift_will_show() -> None:
     task = make_task("weighing", gap=20)
-    answer = certify(symbolic_model(task))
-    decision = task.decisions["side"]
-    put_down = max(t for t in task.phase_steps("scan") if task.steps[t].shows) + 1
-    assert {answer.steps[t].rate for t in range(put_down, decision + 1)} == {2.0}
+    answer = certify(designed_model(task))
+    decision, lowered = task.decisions["side"], task.reveals[-1] + 1
+    assert {answer.steps[t].rate for t in range(lowered, decision + 1)} == {2.0}
     assert {step.rate for step in answer.steps[decision + 1 :]} == {0.0}
-    second_lift = next(t for t in task.phase_steps("grasp") if task.steps[t].end == "carry")
-    assert [t for t, step in enumerate(answer.steps) if not step.a4] == [second_lift]
-    assert answer.steps[second_lift].strong == 2.0
+    again = next(t for t in task.sag_steps if t > decision)
+    assert [t for t, step in enumerate(answer.steps) if not step.a4] == [again - 1]
+    assert answer.steps[again - 1].strong == 2.0
     assert all(step.transitive for step in answer.steps)
 
 
@@ -118,7 +92,7 @@ def test_weighing_forgets_what_the_next_lift_will_show() -> None:
         ("readout-3", {"modes": 4}, "readout.modes"),
         ("readout-2", {"place_by": "third"}, "readout.place_by"),
         ("hidden-mass", {"modes": 2}, "hidden-mass.modes"),
-        ("hidden-mass", {"gap": 3}, "hidden-mass.gap"),
+        ("hidden-mass", {"gap": 1}, "hidden-mass.gap"),
         ("weighing", {"gap": 0}, "weighing.gap"),
         ("weighing", {"hold": 0}, "weighing.hold"),
         ("two-cues", {"gaps": 3}, "two-cues.gaps"),
@@ -139,26 +113,25 @@ def test_aliases_and_parameters() -> None:
         assert task.known_name == name
 
 
-@pytest.mark.parametrize(
-    ("name", "episodes"), [("two-cues", 1024), ("two-cues", 512), ("hidden-mass", 448), ("weighing", 64)]
-)
-def test_strata_are_balanced(name: str, episodes: int) -> None:
-    task = make_task(name)
-    drawn = draw_latents(task, episodes, np.random.default_rng(0))
-    first, *rest = task.latents
-    assert np.ptp(np.bincount(drawn[first], minlength=task.latents[first])) <= 0 + (episodes % task.latents[first] > 0)
-    for second in rest[:1]:
-        pairs = np.bincount(drawn[first] * task.latents[second] + drawn[second])
-        assert np.ptp(pairs) <= 1
-    for other in rest:
-        share = np.bincount(drawn[other], minlength=task.latents[other]) / episodes
-        assert np.abs(share - 1 / task.latents[other]).max() < 0.1
+def test_many_hidden_values_are_drawn_in_rounds_and_few_independently() -> None:
+    rounds = {"weighing": {}, "readout-2": {}, "full-reveal": {"modes": 128}, "hidden-mass": {"modes": 512}}
+    for name, parameters in rounds.items():
+        task = make_task(name, **parameters)
+        first, levels = next(iter(task.hidden.items()))
+        assert np.ptp(np.bincount(task.draw(1024, 0)[first], minlength=levels)) == 0
+        assert task.least_episodes == 1024
+    for name in ("two-cues", "full-reveal", "hidden-mass"):
+        task = make_task(name)
+        drawn = task.draw(512, 0)
+        assert np.ptp(np.bincount(drawn[next(iter(task.hidden))])) > 1
+        assert np.bincount(drawn["hover"]).min() > 200
+        assert task.least_episodes == 512
+    assert make_task("two-cues", gap=20).least_episodes == 576
 
 
-def test_halves_of_hidden_mass_are_apart_and_weights_of_weighing_are_the_papers() -> None:
-    task = make_task("hidden-mass", modes=512)
-    masses = task.masses({"mass": np.arange(512)})
-    assert (masses.min(), masses.max()) == (0.1, 2.5)
-    assert masses[256] - masses[255] >= 1.0
-    assert len(set(masses)) == 512
+def test_masses_are_the_papers() -> None:
+    heavy = make_task("hidden-mass", modes=512).masses({"mass": np.arange(512)})
+    np.testing.assert_allclose(heavy, np.linspace(0.05, 2.0, 512))
+    light = make_task("two-cues").masses({"theta": np.array([0, 31])})
+    np.testing.assert_allclose(light, [0.05, 0.30])
     np.testing.assert_allclose(Weighing().masses({"mass": np.arange(4)}), [0.1, 0.9, 1.7, 2.5])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import UserError
-from diacritic.demos.strata import stratified
+from diacritic.tasks.strata import stratified
 
 sizes = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 
