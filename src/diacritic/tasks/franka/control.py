@@ -13,7 +13,7 @@ from diacritic.tasks.franka.mj import Batch, mj
 from diacritic.tasks.franka.timeline import SECONDS
 
 _ITERATIONS, _DAMPING = 10, 1e-6  # to a nanometre anywhere in the workspace
-_REACH = (0.28, 0.74)  # horizontal distance of the tool from the base
+_REACH = (0.31, 0.74)  # horizontal distance of the tool from the base
 _HEIGHT = (0.015, 0.38)
 _HEADING = 1.4  # to either side
 _WRIST = scene.PANDA[6].offset[0]  # from joint 6 to the axis of the hand
