@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from diacritic.demos.drawn import record
     from diacritic.demos.readers import load
     from diacritic.measure.audits import audit
-    from diacritic.measure.export import export
     from diacritic.measure.interventions import Policy
     from diacritic.measure.rollouts import rollout
-    from diacritic.measure.runs import measure
+    from diacritic.measure.runs import export, measure
     from diacritic.memory.saved import load_run
     from diacritic.need.answer import need
     from diacritic.need.requirement import requirement

@@ -31,7 +31,7 @@ class Export:
     """Write one step of the policy as an ONNX file instead; its only memory must be a code."""
 
     def run(self) -> int:
-        from diacritic.measure.export import export
+        from diacritic.measure.runs import export
         from diacritic.rollout.export import Exported
 
         found = export(self.run_folder, self.out, onnx=self.onnx, task=self.task)

@@ -97,7 +97,8 @@ def _record(kind: Any, value: Any) -> Any:
         raise _Unfit("is not a JSON object")
     is_open = isinstance(kind, dict)
     types, optional = (kind, {name for name in kind if NoneType in get_args(kind[name])}) if is_open else _fields(kind)
-    lacking, unknown = sorted(types.keys() - optional - value.keys()), sorted(value.keys() - types.keys())
+    lacking = [name for name in types if name not in optional and name not in value]
+    unknown = sorted(value.keys() - types.keys())
     if unknown and not is_open:
         raise _Unfit(f"has an unknown field {unknown[0][:60]!r}")
     if lacking:

@@ -1,11 +1,13 @@
 """The verdicts on saved runs, whatever they learned from: sufficient? surplus? carried by the code alone?"""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
 from certify import Answer, Model
+from certify.check import LimitReached, Malformed, Rejected, check
 from certify.core.requirement import Requirement
 from certify.errors import UserError
 from certify.progress import working
@@ -13,12 +15,12 @@ from diacritic.demos.readers import is_recording, load
 from diacritic.files.demos import Demos
 from diacritic.files.run import RunManifest, read_manifest, read_model
 from diacritic.files.run_paths import RunsLike, run_paths
-from diacritic.measure.certified import certified_requirement
 from diacritic.measure.probe import saved_probe
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.symbolic_run import examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
 from diacritic.memory.saved import load_run
+from diacritic.rollout.export import Exported, export_machine, export_onnx
 from diacritic.rollout.run_loading import groups
 from diacritic.tasks.named import model_in_one_word
 
@@ -167,3 +169,40 @@ def _recorded(
 
 def _kind(verdict: Verdict) -> tuple[str, str]:
     return verdict.subject.task, verdict.subject.learner
+
+
+def certified_requirement(path: Path, model: Model) -> Requirement:
+    """~_t of the model and R_t of its certificate; a certificate of another model, or a false one, is refused."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as problem:
+        raise UserError(str(path), f"cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    try:
+        check(text, model.to_json())
+    except (Rejected, Malformed, LimitReached) as problem:
+        remedy = "write one with `python -m certify TASK --certificate FILE`"
+        raise UserError(
+            str(path), f"is not a certificate of {model.name or 'this model'}: {problem}; {remedy}"
+        ) from None
+    rates = [step.get("rate") for step in json.loads(text)["steps"]]
+    bits = [None if ends is None else max(0.0, sum(map(float, ends)) / 2) for ends in rates]
+    return Requirement.stated(model, bits)
+
+
+def export(
+    run: RunsLike, out: Path | str = "machine.json", *, onnx: bool = False, task: Model | str | None = None
+) -> Exported | Path:
+    """Write one run for other programs.
+
+    A run on a finite model becomes its smallest machine, proved correct on every history, with a certificate; with
+    `onnx`, any run whose only memory is a code becomes one step of its policy as an ONNX file.
+    """
+    paths = run_paths(run)
+    if len(paths) != 1:
+        raise UserError(str(paths[0].parent), f"holds {len(paths)} runs; give one of them")
+    if onnx:
+        return export_onnx(paths[0], out)
+    saved = load_run(paths[0])
+    if saved.manifest.kind != "symbolic":
+        raise UserError(str(saved.path), "is not a run on a symbolic task; only those are finite machines (try onnx)")
+    return export_machine(saved, run_model(saved.path, saved.manifest, task), Path(out))

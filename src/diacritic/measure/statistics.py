@@ -145,21 +145,14 @@ def logistic(
     fit = _fit(hits, design, np.ones(len(hits)), group)
     if fit is None:
         raise UserError("factors", "they separate success from failure, so no estimate is finite; use fewer factors")
-    value, deviation, p = (np.asarray(numbers) for numbers in (fit.params, fit.bse, fit.pvalues))
-    width = float(import_optional("scipy.stats", "measure").norm.ppf(0.975))
+    value, bounds, p = (np.asarray(numbers) for numbers in (fit.params, fit.conf_int(), fit.pvalues))
     drawn = _redraw(hits, design, group, replicates, seed)
-    ends = np.quantile(drawn, (0.025, 0.975), axis=0).T.tolist() if len(drawn) else None
+    ends = [(low, high) for low, high in np.quantile(drawn, (0.025, 0.975), axis=0).T.tolist()] if len(drawn) else None
     reach = np.abs(value * np.array([1.0, *np.ptp(design[:, 1:], axis=0)]))
     return Logistic(
         {
-            name: Coefficient(
-                float(value[k]),
-                float(value[k] - width * deviation[k]),
-                float(value[k] + width * deviation[k]),
-                float(p[k]),
-                None if ends is None else (ends[k][0], ends[k][1]),
-            )
-            for k, name in enumerate(names)
+            name: Coefficient(float(value[k]), float(low), float(high), float(p[k]), None if ends is None else ends[k])
+            for k, (name, (low, high)) in enumerate(zip(names, bounds, strict=True))
         },
         len(hits),
         count,

@@ -42,7 +42,7 @@ class TrainJob:
 
     def __post_init__(self) -> None:
         if not self.runs or len(self.start) not in (0, len(self.runs)):
-            raise UserError("runs", f"{len(self.runs)} with {len(self.start)} starts; give a start for each, or none")
+            raise UserError("runs", f"{len(self.start)} starts for {len(self.runs)} runs; give one for each, or none")
 
     @property
     def name(self) -> str:

@@ -97,8 +97,8 @@ def test_files_come_back_as_they_were(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"format": "diacritic-machine/9"}, "this version reads 'diacritic-machine/1'"),
-        ({"codes": 1}, "a number of codes to which"),
-        ({"moves": [[0, "wait"]]}, "moves is list, but a list of rows"),
+        ({"codes": 1}, "has 1 codes, but also names the code"),
+        ({"moves": [[0, "wait"]]}, r"moves: \[0\] is list, but a list of 4 is expected"),
         ({"first": ["x"]}, "first is list, but an object"),
         ({"bits": None}, "bits is None, but a list"),
     ],

@@ -9,7 +9,7 @@ from certify import certify
 from certify.certificate import certificate_json
 from certify.errors import UserError
 from certify.zoo import build
-from diacritic.measure.certified import certified_requirement
+from diacritic.measure.runs import certified_requirement
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.machine import from_certified
 from diacritic.rollout.occupancy import teacher_forced
