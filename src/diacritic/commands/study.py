@@ -153,6 +153,7 @@ class Run(Catalogue):
         with remedies():
             from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.engine import jobs_of, run_here
+            from diacritic.studies.train import chosen_device
 
             if self.engine not in ("local", "ray"):
                 raise UserError("--engine", f"no engine is called {self.engine!r}; there are local and ray")
@@ -160,7 +161,7 @@ class Run(Catalogue):
             if self.dry_run:
                 _show_cells(cells)
                 return 0
-            settings = self.paths.settings(self.work, _device(self.device), self.selection.quick)
+            settings = self.paths.settings(self.work, chosen_device(self.device), self.selection.quick)
             with disk_faults(), locked(settings.work), locked(settings.results):
                 jobs = jobs_of(cells, settings)
                 print(f"{len(cells)} cells, {len(jobs)} cohorts to run", flush=True)
@@ -274,12 +275,6 @@ def _say(line: str) -> None:
 
 def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 200)
-
-
-def _device(name: str) -> str:
-    import torch
-
-    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
 def _show_cells(cells: "list[Cell]") -> None:

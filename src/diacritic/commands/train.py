@@ -1,8 +1,7 @@
 """`diacritic train`: many seeds of one learner on one task, judged exactly where the task is finite."""
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -13,6 +12,7 @@ from certify.errors import UserError
 from diacritic.demos.readers import is_recording
 from diacritic.files.demos import Demos
 from diacritic.tasks.named import is_model_file, named_model
+from diacritic.training.options import TrainOptions
 
 if TYPE_CHECKING:
     from diacritic.measure.evaluate import Evaluation
@@ -27,52 +27,17 @@ class Train:
     """A zoo name such as memory-chain, the path of a certify model (.json or .npz), or that of recorded demos."""
     parameters: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Parameters of a zoo task, such as bits=2 delay=30."""
-    learner: str = "plain"
-    """What is minimised; `--learner help` lists the names."""
-    preset: str = "carousel"
-    """`carousel`, or `textbook` for the full gradient and the usual start."""
-    seeds: int = 8
-    """How many runs, with seeds 0, 1, …"""
-    steps: int = 6000
-    """Updates."""
-    codes: int = 16
-    """Codebook size K."""
-    beta: float = 1e-3
-    """Weight β of the rate."""
-    demonstrations: int | None = None
-    """Draw so many demonstrations; without it every episode counts with its exact probability. Of a recording: learn
-    from the first so many episodes (448 without it), and judge on the rest."""
-    device: str = "auto"
-    """`cpu`, `cuda`, or `auto`."""
-    out: Path = Path("runs")
-    """Where runs, checkpoints and metrics go; the same command again goes on where it was stopped."""
-    warm_start: tuple[Path, ...] = ()
-    """Start from these runs of an easier task, one for each seed (the gap curriculum)."""
-    tensorboard: Path | None = None
-    """Also write TensorBoard events here."""
+    options: Annotated[TrainOptions, tyro.conf.arg(name="")] = field(default_factory=TrainOptions)
 
     def run(self) -> int:
-        from diacritic.studies.train import Training, train_with
+        from diacritic.studies.train import train_with
         from diacritic.training.learner import LEARNERS
 
-        if self.learner == "help":
+        if self.options.learner == "help":
             for item in LEARNERS.values():
                 print(f"{item.name:28} {item.note}")
             return 0
-        settings = Training(
-            self.learner,
-            self.preset,
-            self.seeds,
-            self.steps,
-            self.codes,
-            self.beta,
-            self.demonstrations,
-            self.device,
-            self.out,
-            self.warm_start,
-            self.tensorboard,
-        )
-        show(train_with(settings, self._subject()))
+        show(train_with(self.options, self._subject()))
         return 0
 
     def _subject(self) -> str:

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -38,6 +38,7 @@ from diacritic.training.compress_recorded import forgotten
 from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
 from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
+from diacritic.training.options import TrainOptions
 from diacritic.training.preset import preset
 from diacritic.training.runs import save_runs, stacked_runs
 from diacritic.training.symbolic import from_model
@@ -78,52 +79,6 @@ class Runs(Sequence[SavedRun]):
         return f"{self.title}: {self.sufficient}/{len(self)} sufficient; {self.seconds:.1f} s on {self.device}"
 
 
-@dataclass(frozen=True)
-class Training:
-    """The settings of one training."""
-
-    learner: str = "plain"
-    preset: str = "carousel"
-    seeds: int = 8
-    steps: int = 6000
-    codes: int = 16
-    beta: float = 1e-3
-    demonstrations: int | None = None
-    device: str = "auto"
-    out: Path = Path("runs")
-    warm_start: tuple[Path, ...] = ()
-    tensorboard: Path | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("seeds", "steps", "codes"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name}", "must be at least 1")
-
-    @property
-    def chosen_device(self) -> str:
-        """The device, `auto` settled."""
-        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
-
-    def warn_below(self, bound: int) -> None:
-        """Say before training that no run can pass."""
-        if self.codes < bound:
-            said = f"--codes {self.codes} is below the certified bound of {bound} codes for this task"
-            print(f"warning: {said}; no run can be sufficient", file=sys.stderr)
-
-    def plan(self, decisions: int = 0, batch: int | None = None) -> Plan:
-        """Everything that decides the outcome, except the data."""
-        chosen = learner(self.learner)
-        return Plan(
-            fitted(chosen, decisions) if decisions else chosen,
-            preset(self.preset),
-            tuple(Run(seed, self.beta) for seed in range(self.seeds)),
-            self.steps,
-            Architecture(codes=self.codes),
-            batch,
-            warm_start=tuple(path.name for path in self.warm_start),
-        )
-
-
 def train(
     subject: Demos | Drawn | Model | Task | str,
     learner: str = "plain",
@@ -145,28 +100,17 @@ def train(
     model every episode counts with its exact probability, unless so many `demonstrations` are drawn. Of a recording the
     first `demonstrations` episodes are learned from (448, or two thirds of a small one), and the others judge.
     """
-    options = Training(
-        learner,
-        preset,
-        seeds,
-        steps,
-        codes,
-        beta,
-        demonstrations,
-        device,
-        Path(out),
-        tuple(Path(path) for path in warm_start),
-        None if tensorboard is None else Path(tensorboard),
-    )
-    return train_with(options, subject)
+    paths = Path(out), tuple(map(Path, warm_start)), None if tensorboard is None else Path(tensorboard)
+    return train_with(TrainOptions(learner, preset, seeds, steps, codes, beta, demonstrations, device, *paths), subject)
 
 
-def train_with(options: Training, subject: Demos | Drawn | Model | Task | str) -> Runs:
+def train_with(options: TrainOptions, subject: Demos | Drawn | Model | Task | str) -> Runs:
     """The same with settings in one object."""
+    options.check()
     keep_model = not isinstance(subject, str) or is_model_file(subject)
     found = _subject(subject)
     if isinstance(found, Drawn):
-        options = Training(**{**vars(options), "demonstrations": options.demonstrations or found.episodes})
+        options = replace(options, demonstrations=options.demonstrations or found.episodes)
         found = found.model
     if isinstance(found, Model):
         return _train_model(options, found, keep_model)
@@ -183,16 +127,42 @@ def _subject(subject: Demos | Drawn | Model | Task | str) -> Demos | Drawn | Mod
     return record(subject)
 
 
-def _train_model(options: Training, model: Model, keep_model: bool) -> Runs:
+def chosen_device(name: str) -> str:
+    """The device, `auto` settled."""
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def _warn_below(codes: int, bound: int) -> None:
+    """Say before training that no run can pass."""
+    if codes < bound:
+        said = f"--codes {codes} is below the certified bound of {bound} codes for this task"
+        print(f"warning: {said}; no run can be sufficient", file=sys.stderr)
+
+
+def _plan(options: TrainOptions, decisions: int = 0, batch: int | None = None) -> Plan:
+    """Everything that decides the outcome, except the data."""
+    chosen = learner(options.learner)
+    return Plan(
+        fitted(chosen, decisions) if decisions else chosen,
+        preset(options.preset),
+        tuple(Run(seed, options.beta) for seed in range(options.seeds)),
+        options.steps,
+        Architecture(codes=options.codes),
+        batch,
+        warm_start=tuple(path.name for path in options.warm_start),
+    )
+
+
+def _train_model(options: TrainOptions, model: Model, keep_model: bool) -> Runs:
     """On a finite model, judged exactly."""
     if model.horizon < 2:
         raise UserError("task", "has one step, so that nothing can be remembered; give a model with two steps or more")
-    plan = options.plan()
+    plan = _plan(options)
     with working("certifying the task"):
         requirement = Requirement.of(model)
-        options.warn_below(certify(model, seconds=10).codes_needed)
+        _warn_below(options.codes, certify(model, seconds=10).codes_needed)
     data = from_model(model, options.demonstrations)
-    device, begun = options.chosen_device, time.perf_counter()
+    device, begun = chosen_device(options.device), time.perf_counter()
     if plan.learner.certified:
         cohort, _ = train_certified(plan, data, certified_labels(model, requirement), device)
     else:
@@ -218,16 +188,16 @@ def _train_model(options: Training, model: Model, keep_model: bool) -> Runs:
     return Runs(title, model, tuple(paths), tuple(judged), time.perf_counter() - begun, device)
 
 
-def _train_recording(options: Training, demos: Demos) -> Runs:
+def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     """On a recording, judged on the episodes that were not learned from."""
     task = task_of(demos)
     usual = DEMONSTRATIONS if demos.episodes > DEMONSTRATIONS else max(1, 2 * demos.episodes // 3)
     learned, held_out = demos.split(options.demonstrations or usual)
     whole = Classes.of(demos.symbols, demos.choices)
-    options.warn_below(fewest_codes(whole))
+    _warn_below(options.codes, fewest_codes(whole))
     classes = whole.take(slice(learned.episodes, None))  # classes as the whole recording certifies them
     prepared = prepare(learned, held_out, task)
-    plan, device = options.plan(len(task.decisions), BATCH), options.chosen_device
+    plan, device = _plan(options, len(task.decisions), BATCH), chosen_device(options.device)
     data = supervise(prepared.data, plan.learner, range(options.seeds), device, folder=options.out, how=plan.preset)
     folder = options.out / f"cohort-{fingerprint(plan, data)[:12]}"
     begun = time.perf_counter()

@@ -1,0 +1,41 @@
+"""The settings of one training, as `train` takes them and the command line offers them; nothing heavy is imported."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from certify.errors import UserError
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How many seeds of which learner, and how they are trained."""
+
+    learner: str = "plain"
+    """What is minimised; `--learner help` lists the names."""
+    preset: str = "carousel"
+    """`carousel`, or `textbook` for the full gradient and the usual start."""
+    seeds: int = 8
+    """How many runs, with seeds 0, 1, …"""
+    steps: int = 6000
+    """Updates."""
+    codes: int = 16
+    """Codebook size K."""
+    beta: float = 1e-3
+    """Weight β of the rate."""
+    demonstrations: int | None = None
+    """Draw so many demonstrations; without it every episode counts with its exact probability. Of a recording: learn
+    from the first so many episodes (448 without it), and judge on the rest."""
+    device: str = "auto"
+    """`cpu`, `cuda`, or `auto`."""
+    out: Path = Path("runs")
+    """Where runs, checkpoints and metrics go; the same command again goes on where it was stopped."""
+    warm_start: tuple[Path, ...] = ()
+    """Start from these runs of an easier task, one for each seed (the gap curriculum)."""
+    tensorboard: Path | None = None
+    """Also write TensorBoard events here."""
+
+    def check(self) -> None:
+        """Refuse impossible settings in one line."""
+        for name in ("seeds", "steps", "codes"):
+            if getattr(self, name) < 1:
+                raise UserError(f"--{name}", "must be at least 1")
