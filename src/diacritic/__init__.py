@@ -39,7 +39,7 @@ _HOMES = {
     "Policy": "measure.interventions:Policy",
     "Task": "tasks.protocol:Task",
     "audit": "measure.audits:audit",
-    "export": "measure.export:export",
+    "export": "measure.runs:export",
     "load": "demos.readers:load",
     "load_run": "memory.saved:load_run",
     "record": "demos.drawn:record",
