@@ -13,7 +13,7 @@ from reproduction.need_study.trials import Trial, run_trial
 from reproduction.need_study.worlds import WORLDS
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-STAIRCASE_SEEDS, CONTROL_SEEDS, STRESS_SEEDS, POWER_SEEDS = 20, 40, 8, 12
+STAIRCASE_SEEDS, CONTROL_SEEDS, STRESS_SEEDS, POWER_SEEDS = 40, 60, 16, 20
 POWER_EPISODES, POWER_STRENGTHS, POWER_NOISES = (24, 32, 48, 64, 128), (0.1, 0.2, 0.4, 1.0), (0.05, 0.2)
 
 
@@ -28,7 +28,7 @@ def trials(scale: float = 1.0) -> Iterator[Trial]:
             yield from (Trial("staircase", family, episodes, seed) for seed in seeds(STAIRCASE_SEEDS))
     for family in CONTROLS:
         yield from (Trial("control", family, 64, seed) for seed in seeds(CONTROL_SEEDS))
-        yield from (Trial("control", family, 256, seed) for seed in seeds(CONTROL_SEEDS // 10))
+        yield from (Trial("control", family, 256, seed) for seed in seeds(CONTROL_SEEDS // 5))
         for stress in STRESSES:
             yield from (Trial("control", family, 64, seed, stress) for seed in seeds(STRESS_SEEDS))
     for episodes in POWER_EPISODES:

@@ -1,14 +1,37 @@
 """What `diacritic need` writes: need.json (`diacritic-need/1`) and witnesses.json (`diacritic-witnesses/1`)."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from diacritic.files.atomic import read_json, write_json
-from diacritic.files.fields import Fields
+from diacritic.files.schema import LARGEST, Range, read_as
 
 FORMAT, WITNESSES = "diacritic-need/1", "diacritic-witnesses/1"
 REMEDY = "run `diacritic need` again"
-KINDS = ("memory needed", "short history is enough", "no evidence of need", "cannot tell")
+Kind = Literal["memory needed", "short history is enough", "no evidence of need", "cannot tell"]
+_Steps = tuple[int, ...]
+_DECISION = dict.fromkeys(("steps", "shown"), _Steps) | {"kind": str, "classes": int, "p": float, "told": float}
+_STEP = {"step": int, **dict.fromkeys(("velocity", "filter", "actions", "recent", "older", "error"), float)}
+_NEED = {
+    "answer": Kind,
+    **dict.fromkeys(("reason", "recording", "digest", "aligned"), str),
+    **dict.fromkeys(("episodes", "steps", "channels", "actions"), int),
+    "bits": tuple[float, ...],
+    **dict.fromkeys(("notes", "lines"), tuple[str, ...]),
+    "decisions": [_DECISION],
+    "elsewhere": [_STEP],
+}
+_PAIR = {
+    "decision": Annotated[int, Range(1, LARGEST)],
+    "episodes": tuple[int, int],
+    **dict.fromkeys(("distance", "nearer", "action"), float),
+}
+_WITNESSES = {
+    "digest": str,
+    "tolerance": float,
+    "decisions": [dict.fromkeys(("episodes", "rows", "classes"), _Steps)],
+    "pairs": [_PAIR],
+}
 
 
 def write_need(path: Path, document: dict[str, Any]) -> None:
@@ -21,49 +44,9 @@ def write_witnesses(path: Path, document: dict[str, Any]) -> None:
 
 def read_need(path: Path) -> dict[str, Any]:
     """A need.json, checked."""
-    return checked_need(read_json(path, FORMAT, REMEDY), str(path))
-
-
-def checked_need(document: dict[str, Any], path: str) -> dict[str, Any]:
-    """The document, or one line that names the field that is wrong."""
-    given = Fields(document, path, REMEDY)
-    if given.text("answer") not in KINDS:
-        raise given.refusal("answer", f"one of {', '.join(KINDS)}")
-    for name in ("reason", "recording", "digest", "aligned"):
-        given.text(name)
-    for name in ("episodes", "steps", "channels", "actions"):
-        given.integer(name)
-    given.numbers("bits")
-    given.texts("notes")
-    given.texts("lines")
-    for k, item in enumerate(given.items("decisions")):
-        decision = Fields.of(item, f"{path}: decisions[{k}]", REMEDY)
-        decision.numbers("steps")
-        decision.numbers("shown")
-        for name in ("p", "told", "classes"):
-            decision.number(name)
-        decision.text("kind")
-    for k, item in enumerate(given.items("elsewhere")):
-        step = Fields.of(item, f"{path}: elsewhere[{k}]", REMEDY)
-        for name in ("step", "velocity", "filter", "actions", "recent", "older", "error"):
-            step.number(name)
-    return document
+    return read_as(_NEED, read_json(path, FORMAT, REMEDY), str(path), REMEDY)
 
 
 def read_witnesses(path: Path) -> dict[str, Any]:
     """A witnesses.json, checked."""
-    document = read_json(path, WITNESSES, REMEDY)
-    given = Fields(document, str(path), REMEDY)
-    given.text("digest")
-    given.number("tolerance")
-    for k, item in enumerate(given.items("decisions")):
-        decision = Fields.of(item, f"{path}: decisions[{k}]", REMEDY)
-        for name in ("episodes", "rows", "classes"):
-            decision.numbers(name)
-    for k, item in enumerate(given.items("pairs")):
-        pair = Fields.of(item, f"{path}: pairs[{k}]", REMEDY)
-        pair.integer("decision", 1, len(given.items("decisions")))
-        pair.numbers("episodes")
-        for name in ("distance", "nearer", "action"):
-            pair.number(name)
-    return document
+    return read_as(_WITNESSES, read_json(path, WITNESSES, REMEDY), str(path), REMEDY)

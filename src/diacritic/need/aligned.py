@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
+from diacritic.need.cues import class_columns, distinct
 from diacritic.need.frame import Frame
-from diacritic.need.ridge import Floats, Ints, scaled
+from diacritic.need.ridge import TOLERANCE, Floats, Ints, scaled
 
-TOLERANCE = 0.05  # of an action channel's standard deviation: smaller errors do not matter
 RECENT = 2  # raw frames before the present that give velocity
 HALF_LIVES = (1, 3, 9)  # raw frames, of the averages that a filter may use
 
@@ -82,6 +82,16 @@ class Aligned:
         columns = np.concatenate([np.zeros((self.episodes, 0)), *(part for _, part in parts)], 1)
         when = np.repeat([t for t, _ in parts], [part.shape[1] for _, part in parts])
         return columns, when.astype(np.int64)
+
+    @cached_property
+    def _move_classes(self) -> list[list[Ints]]:
+        return [class_columns(moves) for moves in self.moves]
+
+    def candidates(self, steps: int, present: int | None = None) -> list[Ints]:
+        """Labellings by single channels of the first steps, and of the present; those of actions come last."""
+        frames = [*range(steps), *([] if present is None else [present])]
+        parts = [*(self.frames[t].classes for t in frames), *self._move_classes[:steps]]
+        return distinct(labels for part in parts for labels in part)
 
     def with_frame(self, t: int, values: Floats) -> "Aligned":
         """The same with another frame at one step; the other frames' decompositions are shared."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files.demos import Demos
-from diacritic.need.aligned import TOLERANCE, Aligned
-from diacritic.need.ridge import EMPTY, Floats, Ints
+from diacritic.need.aligned import Aligned
+from diacritic.need.ridge import EMPTY, TOLERANCE, Floats, Ints
 
 CLOCKS = ("auto", "step", "progress", "phase", "events")
 MOST_STEPS = 64  # longer episodes are thinned; recent frames stay raw

@@ -2,24 +2,24 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.files.demos import Demos
-from diacritic.need.aligned import TOLERANCE, Aligned
+from diacritic.files.need import Kind
+from diacritic.need.aligned import Aligned
 from diacritic.need.alignment import align
 from diacritic.need.decisions import LEVEL, Decision
 from diacritic.need.keep import Keep, frames_to_keep
 from diacritic.need.power import exchanged, power
 from diacritic.need.quality import FEWEST, sound_episodes
+from diacritic.need.ridge import TOLERANCE
 from diacritic.need.screen import Graded, Open, Screen
 from diacritic.need.symbols import Symbols, induced_symbols
 from diacritic.need.witnesses import Witness, witnesses
 
-Kind = Literal["memory needed", "short history is enough", "no evidence of need", "cannot tell"]
 PLANTS, WIDTH = 16, 3.0  # planted cues, and how far each lies to either side, in standard deviations
 WEAK = 0.5  # power below which no evidence says nothing
 HELPS = 0.1  # nats by which recent frames must help

@@ -24,6 +24,8 @@ def check_witnesses(document: dict[str, Any], demos: Demos) -> list[str]:
     spread = np.where(spread > 0, spread, np.inf) * document["tolerance"]
     problems = []
     for k, pair in enumerate(document["pairs"]):
+        if pair["decision"] > len(document["decisions"]):
+            raise UserError(f"pairs[{k}]", f"names decision {pair['decision']}, which the file does not have")
         decision = document["decisions"][pair["decision"] - 1]
         episodes, rows, labels = (np.array(decision[name], np.int64) for name in ("episodes", "rows", "classes"))
         if len(set(map(len, (episodes, rows, labels)))) > 1 or not _inside(episodes, rows, demos):

@@ -1,15 +1,18 @@
-"""Classes of action: modes that lie apart given the present, and the information between labellings."""
+"""Labellings of episodes: classes that lie apart, and the information between labellings."""
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from diacritic.need.frame import Frame, one_hot
 from diacritic.need.ridge import Floats, Ints
 
 GAP = 4.0  # standard deviations between modes; a Gaussian cut in half has 2.6, a uniform distribution 3.5
 MOST = 16  # classes of one decision
 MANY = 4096  # labels that are counted without being renumbered
 STRAYS = 0.05  # share of episodes that may lie between the modes
+
+
+def one_hot(labels: Ints) -> Floats:
+    return np.eye(int(labels.max()) + 1)[labels]
 
 
 def entropy(labels: Ints) -> float:
@@ -68,25 +71,6 @@ def split(values: Floats) -> Ints | None:
         if min(map(len, clouds)) > 2 and all(_apart(a, b) >= GAP for i, a in enumerate(clouds) for b in clouds[:i]):
             return labels.astype(np.int64)
     return None
-
-
-def modes(actions: Floats, frame: Frame) -> tuple[Ints | None, Floats]:
-    """Classes D and predictions f with action = f(present) + centre of D, found in turn.
-
-    A frame that reveals half of D would otherwise blur the classes.
-    """
-    labels = split(actions - frame.predict(actions))
-    labels = split(actions) if labels is None else labels
-    told = np.zeros_like(actions)
-    for _ in range(4):
-        if labels is None:
-            break
-        told = frame.predict(actions - by_class(labels, actions - told))
-        renewed = split(actions - told)
-        if renewed is None or same(renewed, labels):
-            break
-        labels = renewed
-    return labels, told
 
 
 def by_class(labels: Ints, values: Floats) -> Floats:

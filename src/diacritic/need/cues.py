@@ -1,16 +1,15 @@
 """Cues that decide together: classes in single channels of the past, searched for one by one, in pairs and triples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 from scipy.special import chdtrc
 
-from diacritic.need.aligned import TOLERANCE
 from diacritic.need.classes import entropy, information, joint, same, split
-from diacritic.need.ridge import Floats, Ints
+from diacritic.need.ridge import TOLERANCE, Floats, Ints
 
-MOST_COLUMNS, MOST_CUES, MOST_IN_TRIPLES, MOST_TOGETHER = 120, 20, 12, 5
+MOST_COLUMNS, MOST_CUES, MOST_IN_TRIPLES, MOST_TOGETHER = 12, 20, 12, 5  # columns of each frame
 ENOUGH = 0.8  # of H(D), that cues must determine together
 LEVEL = 0.01
 
@@ -19,19 +18,19 @@ def class_columns(columns: Floats) -> list[Ints]:
     """Different labellings by single columns that fall into classes, the most distinctly divided first."""
     third, fourth = (columns**3).mean(0), (columns**4).mean(0)
     order = np.argsort(fourth - third**2, kind="stable")  # 1 for two values, 1.6 for four equal ones, 1.8 uniform
-    order = order[(fourth - third**2)[order] < 1.75][: 8 * MOST_COLUMNS]
-    tried: list[Floats] = []
+    order = order[(fourth - third**2)[order] < 1.75][:MOST_COLUMNS]
+    labellings = (split(columns[:, [k]] / TOLERANCE) for k in order)
+    return distinct(labels for labels in labellings if labels is not None)
+
+
+def distinct(labellings: Iterable[Ints]) -> list[Ints]:
+    """The first MOST_CUES that differ."""
     results: list[Ints] = []
-    for k in order:
-        column = columns[:, k]
-        if any(abs(float(column @ other)) > 0.98 * len(column) for other in tried):
-            continue
-        tried.append(column)
-        labels = split(column[:, None] / TOLERANCE)
-        if labels is not None and not any(same(labels, other) for other in results):
-            results.append(labels)
-        if len(tried) >= MOST_COLUMNS or len(results) >= MOST_CUES:
+    for labels in labellings:
+        if len(results) == MOST_CUES:
             break
+        if not any(same(labels, other) for other in results):
+            results.append(labels)
     return results
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from diacritic.need.aligned import Aligned
 from diacritic.need.classes import entropy, majority, same
-from diacritic.need.cues import class_columns, combined, deciding_cues
+from diacritic.need.cues import combined, deciding_cues
 from diacritic.need.frame import Frame
 from diacritic.need.ridge import Ints
 from diacritic.need.visibility import HIDDEN, SHOWN, Sight, look, usable
@@ -150,8 +150,7 @@ class Decisions:
     def _from_classes(self, s: int, labels: Ints) -> Decision | None:
         """By cues that are classes of single channels, each of which may say nothing alone."""
         data = self.data
-        columns = np.concatenate([data.past(s)[0], data.frames[s].columns], 1)
-        p, cues = deciding_cues(labels, class_columns(columns), data.steps)
+        p, cues = deciding_cues(labels, data.candidates(s, present=s), data.steps)
         if not cues:
             return None
         told = majority(labels, combined(cues, len(labels)))

@@ -5,13 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
+from diacritic.need.classes import one_hot
+from diacritic.need.cues import class_columns
 from diacritic.need.ridge import Floats, Ints, Ridge, linear_kernel, rich_kernel, scaled
 
 SURE = 0.9  # of episodes that one channel must place correctly to be taken alone
-
-
-def one_hot(labels: Ints) -> Floats:
-    return np.eye(int(labels.max()) + 1)[labels]
 
 
 class Frame:
@@ -27,6 +25,11 @@ class Frame:
     @cached_property
     def _ridges(self) -> tuple[Ridge, Ridge]:
         return Ridge(linear_kernel(self.columns)), Ridge(self.rich)
+
+    @cached_property
+    def classes(self) -> list[Ints]:
+        """Labellings by single channels."""
+        return class_columns(self.columns)
 
     def predict(self, targets: Floats) -> Floats:
         """Leave-one-out predictions of every column."""

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from diacritic.need.aligned import Aligned
-from diacritic.need.classes import information
+from diacritic.need.classes import information, one_hot
 from diacritic.need.decisions import LEVEL, Decision
-from diacritic.need.frame import one_hot
 from diacritic.need.past import dependence
 from diacritic.need.screen import Screen
 

@@ -6,6 +6,7 @@ from scipy.linalg import eigh
 
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # each times the number of rows
 KNOTS = tuple(np.linspace(0.06, 0.94, 8).tolist())  # quantiles at which piecewise linear features bend
+TOLERANCE = 0.05  # of an action channel's standard deviation: smaller errors do not matter
 EMPTY = 1e-9  # a channel that varies less, relative to its size, is constant
 
 Floats = NDArray[np.float64]

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diacritic.need.aligned import TOLERANCE, Aligned
-from diacritic.need.classes import by_class, modes, split
-from diacritic.need.cues import class_columns
+from diacritic.need.aligned import Aligned
+from diacritic.need.classes import by_class, one_hot, split
 from diacritic.need.decisions import LEVEL, Decision, Decisions
-from diacritic.need.frame import one_hot
+from diacritic.need.modes import modes
 from diacritic.need.past import Gains, dependence, nested_gains
-from diacritic.need.ridge import Floats, Ridge, linear_kernel
+from diacritic.need.ridge import TOLERANCE, Floats, Ridge, linear_kernel
 from diacritic.need.visibility import look
 
 WORTH = 0.35  # nats: older frames must halve some squared error to count as a need
@@ -110,7 +109,7 @@ class Screen:
     def _interaction(self, s: int, targets: Floats, residuals: Floats, errors: Floats) -> None:
         """Does a class of the past change how the present is used?"""
         frame = self.data.frames[s]
-        candidates = class_columns(self.data.past(s)[0])
+        candidates = self.data.candidates(s)
         best, cue = 1.0, None
         for labels in candidates:
             hot = one_hot(labels) - one_hot(labels).mean(0)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diacritic.need.classes import entropy, information, majority, modes, same, split
+from diacritic.need.classes import entropy, information, majority, same, split
 from diacritic.need.frame import Frame
+from diacritic.need.modes import modes
 
 LABELS = st.lists(st.integers(0, 3), min_size=2, max_size=30).map(np.array)
 

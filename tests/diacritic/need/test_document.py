@@ -54,7 +54,7 @@ def test_a_forged_pair_is_noticed(saved: tuple[Path, Path], name: str, value: fl
 
 def test_a_pair_of_one_class_is_noticed(saved: tuple[Path, Path]):
     document = read_witnesses(saved[1])
-    document["decisions"][0]["classes"] = [0] * 64
+    document["decisions"][0]["classes"] = (0,) * 64
     assert any(
         "nearer is" in problem or "act alike" in problem for problem in check_witnesses(document, recorded(WORLD))
     )
@@ -67,7 +67,7 @@ def test_another_recording_is_refused(saved: tuple[Path, Path]):
 
 def test_rows_that_were_not_recorded_are_refused(saved: tuple[Path, Path]):
     document = read_witnesses(saved[1])
-    document["decisions"][0]["rows"][3] = 999
+    document["decisions"][0]["rows"] = (999,) * 64
     with pytest.raises(UserError, match="rows that are not recorded"):
         check_witnesses(document, recorded(WORLD))
 
