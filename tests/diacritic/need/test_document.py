@@ -26,8 +26,8 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
 def test_documents_are_read_back(saved: tuple[Path, Path]):
     document = read_need(saved[0])
     assert document["answer"] == "memory needed"
-    assert [decision["steps"] for decision in document["decisions"]] == [[14], [18]]
-    assert [decision["shown"] for decision in document["decisions"]] == [[2, 3], [4, 5]]
+    assert [decision["steps"] for decision in document["decisions"]] == [(14,), (18,)]
+    assert [decision["shown"] for decision in document["decisions"]] == [(2, 3), (4, 5)]
 
 
 def test_witnesses_are_verified(saved: tuple[Path, Path]):
