@@ -15,6 +15,7 @@ from diacritic.tasks.remedies import remedies
 
 def commands() -> dict[str, Any]:
     """Every command by name; certify, which parses for itself, apart."""
+    from diacritic.commands.arena import Arena
     from diacritic.commands.audit import Audit
     from diacritic.commands.export import Export, Play
     from diacritic.commands.ledger import Ledger
@@ -44,6 +45,7 @@ def commands() -> dict[str, Any]:
         "play": Play,
         "report": Report,
         "study": StudyCommand,
+        "arena": Arena,
         "ledger": Ledger,
         "select-k": SelectK,
     }

@@ -109,7 +109,7 @@ class List(Catalogue):
             done = sum(len(ledgers.runs(cell)) for cell in study.cells)
             share = f"{done / runs:.0%}" if runs else "—"
             table.add_row(study.name, study.title, str(len(study.cells)), str(runs), share)
-        _console().print(table)
+        console().print(table)
         return 0
 
 
@@ -166,11 +166,11 @@ class Run(Catalogue):
                 jobs = jobs_of(cells, settings)
                 print(f"{len(cells)} cells, {len(jobs)} cohorts to run", flush=True)
                 if self.engine == "local":
-                    run_here(jobs, settings, self.together, _say)
+                    run_here(jobs, settings, self.together, say)
                 else:
                     from diacritic.studies.cluster import run_on_ray
 
-                    run_on_ray(jobs, settings, self.address, _say)
+                    run_on_ray(jobs, settings, self.address, say)
         return 0
 
 
@@ -246,7 +246,7 @@ class Import:
             settings = self.paths.settings(self.folder)
             with disk_faults(), locked(settings.results):
                 folders = settings.results, settings.runs, settings.demos
-                number = import_results(self.folder, *folders, settings.episodes, settings.threads, _say)
+                number = import_results(self.folder, *folders, settings.episodes, settings.threads, say)
             print(f"{number} cells got new rows in {settings.results}")
         return 0
 
@@ -269,11 +269,13 @@ class StudyCommand:
         return self.action.run()
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """One line, at once."""
     print(line, flush=True)
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Wide enough for a table, also in a pipe."""
     return Console(width=None if sys.stdout.isatty() else 200)
 
 
@@ -287,5 +289,5 @@ def _show_cells(cells: "list[Cell]") -> None:
         seeds = f"{cell.first_seed}–{cell.first_seed + cell.seeds - 1}"
         words = [cell.name, cell.learner, cell.preset, cell.gate, str(cell.steps), seeds]
         table.add_row(*words, *(["—" if cell.reference is None else str(cell.reference)] if len(heads) > 6 else []))
-    _console().print(table)
+    console().print(table)
     print(f"{len(cells)} cells, {sum(cell.seeds for cell in cells)} runs")

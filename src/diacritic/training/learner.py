@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from certify.errors import UserError
+from diacritic.memory.protocol import MEMORIES
 from diacritic.memory.shape import Architecture
 from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.bfs import FutureSufficiency
@@ -179,6 +180,8 @@ ALIASES = {
 def learner(name: str) -> Learner:
     """The learner of that name; the paper's names are accepted."""
     known = LEARNERS.get(ALIASES.get(name, name))
+    if known is None and name in MEMORIES:
+        return Learner(name, (Imitation(),), (("memory", name),), note="imitation with a registered memory")
     if known is None:
         near = get_close_matches(name, [*LEARNERS, *ALIASES], 3, 0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(LEARNERS)}"
