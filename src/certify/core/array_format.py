@@ -46,34 +46,38 @@ _NOT_NPZ = (
 
 def load_arrays(path: Path) -> dict[str, Any]:
     """The arguments of `Model.from_arrays` that a file holds."""
-    try:
-        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # headers that numpy has to guess at
-            arrays = _read(archive)
-    except UserError:
-        raise
-    except OSError as error:
-        raise UserError("", f"cannot be read: {error.strerror or error}") from None
-    except _NOT_NPZ as error:
-        reason = " ".join(str(error).split())[:100] or type(error).__name__
-        raise UserError("", f"not an npz file of plain arrays: {reason}") from None
+    arrays = read_npz(path)
+    unknown = [key for key in arrays if key not in _KINDS]
+    if unknown:
+        raise UserError("", f"unknown array {json.dumps(unknown[0][:40])}; expected {', '.join(sorted(_KINDS))}")
     missing = sorted({"observations", "actions"} - arrays.keys())
     if missing:
         raise UserError("", f'the array "{missing[0]}" is missing')
     return {key: _value(key, array) for key, array in arrays.items()}
 
 
-def _read(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
+def read_npz(path: Path, most: int = _MAX_BYTES) -> dict[str, np.ndarray]:
+    """All arrays of a file, of at most so many bytes together; whatever is not a whole npz is refused in one line."""
+    try:
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # headers that numpy has to guess at
+            return _read(archive, most)
+    except OSError as error:
+        raise UserError("", f"cannot be read: {error.strerror or error}") from None
+    except _NOT_NPZ as error:
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
+        raise UserError("", f"not an npz file of plain arrays: {reason}") from None
+
+
+def _read(archive: zipfile.ZipFile, most: int) -> dict[str, np.ndarray]:
     members = archive.infolist()
-    if sum(member.file_size for member in members) > _MAX_BYTES:
-        raise UserError("", f"the arrays take more than {_MAX_BYTES:,} bytes")
+    if sum(member.file_size for member in members) > most:
+        raise ValueError(f"the arrays take more than {most:,} bytes")
     arrays: dict[str, np.ndarray] = {}
     for member in members:
         key = member.filename.removesuffix(".npy")
-        if key not in _KINDS:
-            raise UserError("", f"unknown array {json.dumps(key[:40])}; expected {', '.join(sorted(_KINDS))}")
         if key in arrays:
-            raise UserError(key, "the array is given twice")
+            raise ValueError("an array is given twice")
         with archive.open(member) as file:
             _check_size(file, member.file_size)
         with archive.open(member) as file:

@@ -140,7 +140,7 @@ def _exchange(stem: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "line"),
     [
-        (_truncate, "short.npz: is truncated or not an npz of plain arrays"),
+        (_truncate, "short.npz: not an npz file of plain arrays"),
         (_age, "recording: is of version 9"),
         (_exchange, "task: 'three-cues' is unknown; there are two-cues"),
     ],
