@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify import Model
 from certify.core.rates import conditional_rate
@@ -14,7 +13,8 @@ from certify.core.requirement import Requirement
 from certify.errors import UserError
 from diacritic.files.convention import Convention
 from diacritic.files.demos import Demos
-from diacritic.tasks.protocol import Batch, Demonstration, Floats, Ints, Latents, Question, Simulation, TaskGate
+from diacritic.tasks.base import SimulatedTask
+from diacritic.tasks.protocol import Floats, Ints, Latents
 
 NO_SIMULATOR = "this recording has no simulator: register a task to roll out"
 POSITIVE = 1e-9  # bits; a requirement below is none
@@ -50,16 +50,22 @@ def decision_class(demos: Demos, name: str, step: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedTask:
+class RecordedTask(SimulatedTask):
     """The `Task` of a recording that no registered task made; windows and decisions are those of its certificate."""
 
     demos: Demos
 
     def __post_init__(self) -> None:
-        require_labels(self.demos)
-        if self.demos.mask is not None and not self.demos.mask.all():
+        demos = self.demos
+        require_labels(demos)
+        if demos.mask is not None and not demos.mask.all():
             remedy = "cut them to one length, or pad them with a symbol and a choice of its own and leave out the mask"
-            raise UserError(self.demos.task, f"has episodes of unequal length, which cannot be learned from; {remedy}")
+            raise UserError(demos.task, f"has episodes of unequal length, which cannot be learned from; {remedy}")
+        seen, done = (range(values.shape[-1]) for values in (demos.observations, demos.actions))
+        # nobody named the channels: they have numbers
+        named = {"channels": tuple(map(str, seen)), "camera_channels": seen, "action_names": tuple(map(str, done))}
+        for name, value in {"name": demos.task, "version": demos.task_version, "packages": (), **named}.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def _bits(self) -> tuple[list[float | None], list[float]]:
@@ -69,17 +75,7 @@ class RecordedTask:
         return list(Requirement.of(model).bits), present
 
     @property
-    def name(self) -> str:
-        """That of the recording."""
-        return self.demos.task
-
-    @property
-    def version(self) -> int:
-        """That of the recording."""
-        return self.demos.task_version
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Those of the recording."""
         return dict(self.demos.parameters)
 
@@ -94,39 +90,9 @@ class RecordedTask:
         return self.demos.episodes
 
     @property
-    def packages(self) -> Sequence[str]:
-        """None decide a recording that exists."""
-        return ()
-
-    @property
-    def channels(self) -> Sequence[str]:
-        """Numbers: nobody named them."""
-        return tuple(map(str, range(self.demos.observations.shape[2])))
-
-    @property
-    def camera_channels(self) -> Sequence[int]:
-        """All of them."""
-        return range(self.demos.observations.shape[2])
-
-    @property
-    def action_names(self) -> Sequence[str]:
-        """Numbers: nobody named them."""
-        return tuple(map(str, range(self.demos.actions.shape[-1])))
-
-    @property
-    def horizon(self) -> int:
-        """The recorded steps."""
-        return self.demos.steps
-
-    @property
     def phases(self) -> Sequence[str]:
         """Those of the first episode."""
         return tuple(self.demos.convention.phases[number] for number in self.demos.phase[:, 0].tolist())
-
-    @property
-    def acting_phases(self) -> Sequence[str]:
-        """None are known."""
-        return ()
 
     @property
     def windows(self) -> Mapping[str, range]:
@@ -155,73 +121,21 @@ class RecordedTask:
         return [t for t in range(len(bits) - 1) if bits[t + 1] > bits[t] + POSITIVE] or [0]
 
     @property
-    def handover(self) -> str | None:
-        """None: nothing is played."""
-        return None
-
-    @property
-    def gate(self) -> TaskGate:
-        """Every window and every decision."""
-        return TaskGate("full", tuple(self.windows), tuple(self.decisions))
-
-    @property
     def convention(self) -> Convention:
         """That of the recording."""
         return self.demos.convention
 
-    @property
-    def questions(self) -> Sequence[Question]:
-        """Every recorded hidden value is asked about."""
-        return ()
-
     def choices(self, latents: Latents) -> dict[str, Ints]:
         """None follow from hidden values; see `decision_class`."""
-        return {}
-
-    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """Refused: only recorded episodes are known."""
-        self._refuse()
-
-    def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """Refused: only recorded episodes are known."""
-        self._refuse()
-
-    def displayed(self, t: int, latents: Latents) -> Ints:
-        """Refused: only recorded episodes are known."""
-        self._refuse()
-
-    def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
-        """None besides the latents."""
         return {}
 
     def initial_state(self, observations: Floats) -> Floats:
         """The first observation."""
         return observations[0]
 
-    def executable(self, wanted: Floats) -> NDArray[np.float32]:
-        """Refused: there is no body."""
-        self._refuse()
-
-    def action_error(self, executed: Floats, expert: Floats) -> Floats:
-        """Refused: there is no body."""
-        self._refuse()
-
-    def draw(self, episodes: int, seed: int) -> Latents:
-        """Refused: nothing can be played with them."""
-        self._refuse()
-
-    def demonstrate(
-        self,
-        latents: Latents,
-        seed: int,
-        simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
-    ) -> Demonstration:
-        """Refused: there is no expert to ask."""
-        self._refuse()
-
-    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
-        """Refused: there is no simulator."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UserError(self.name, NO_SIMULATOR)
+
+    # only recorded episodes are known: there is no body, no expert to ask and no simulator
+    symbolic_action = symbolic_observation = symbolic_actions = symbolic_observations = displayed = _refuse
+    executable = action_error = draw = demonstrate = batch = _refuse
