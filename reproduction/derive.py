@@ -73,13 +73,13 @@ def most_information(cells: Sequence[Cell], hidden: str, window: str | None = No
     """The most that the code tells of a hidden value: mean bits over a cell's seeds, in the worst cell and window."""
 
     def derive(results: Results) -> Value | None:
-        found: list[float] = []
-        for cell in cells if gathered(results, cells) else ():
+        found, known = list[float](), gathered(results, cells)
+        for cell in cells if known else ():
             rows = results.complete(cell)
             for name in [window] if window else rows[0].get("information", {}):
                 bits = [row.get("information", {}).get(name, {}).get(hidden) for row in rows]
                 found += [mean(bits)] if None not in bits else []
-        return Range(max(found), max(found)) if found else None
+        return spread([max(found)] if found else [], known)
 
     return derive
 

@@ -57,7 +57,7 @@ def test_derived_figures_wait_for_every_run():
     assert success_range(cells)(whole) == Range(0.75, 1.0)
     assert success_range(cells, lambda found: not found["sufficient"])(whole) == Range(0.5, 0.5)
     assert most_information([CELL], "mass")(whole) == Range(0.25, 0.25)
-    assert most_information([CELL], "slot")(whole) is None
+    assert most_information([CELL], "slot")(whole) == NO_ESTIMATE
 
 
 def test_runs_of_which_none_is_sufficient_give_no_estimate_rather_than_nothing():

@@ -25,9 +25,9 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.policy_adapters import PolicyAdapter, Stepping, adapt
 from diacritic.measure.scripted_policy import (
     Boundary,
-    Replayed,
-    Scripted,
+    PastScripts,
     ScriptedPolicy,
+    StateScripts,
     boundary,
     decider,
     whole_episodes,
@@ -37,11 +37,11 @@ from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention
 FORMAT = "diacritic-audit/1"
 QUESTIONS = {
     "sufficient": "Decides correctly?",
-    "carries": "State tells what is required?",
-    "surplus": "State tells more?",
-    "sole": "State is all of its memory?",
+    "carries": "Holds in its state what is required?",
+    "surplus": "Holds more in its state?",
+    "sole": "Keeps all of its memory in the state?",
 }
-_PARTS = {"sufficiency": "Behaviour", "rate": "What the state and the code tell", "attribution": "Interventions"}
+_PARTS = {"sufficiency": "Behaviour", "rate": "What the state and the code hold", "attribution": "Interventions"}
 _MARKS = {True: "passed", False: "FAILED", None: "—"}
 
 
@@ -232,12 +232,12 @@ def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) 
         controls.append(Control("rate", f"readout code, {window}", False if short else None, said, data))
     if isinstance(scripted.policy, Stepping) and hasattr(scripted.state(()), "code"):
         alone = ScriptedPolicy(Stepping(scripted.policy.policy, code_alone=True), audit_task)
-        found = _attributed(alone, audit_task, Scripted())
+        found = _attributed(alone, audit_task, StateScripts())
         controls += [replace(control, part="rate") for control in found]
     return controls
 
 
-def _attributed(scripted: ScriptedPolicy, audit_task: AuditTask, form: Scripted | Replayed) -> list[Control]:
+def _attributed(scripted: ScriptedPolicy, audit_task: AuditTask, form: StateScripts | PastScripts) -> list[Control]:
     decide = decider(scripted, audit_task.decide)
     found = attribute(
         form, audit_task.episodes, audit_task.decisions, decide, most=audit_task.most_pairs, least=audit_task.least
@@ -249,9 +249,9 @@ def _interventions(scripted: ScriptedPolicy, audit_task: AuditTask, edge: Bounda
     """Swap, shuffle, reset and freeze of the state, or of the whole past where no state can be written."""
     boundary_control = Control("attribution", "episode boundary", not edge.leaks, edge.text)
     if scripted.policy.writable:
-        found = _attributed(scripted, audit_task, Scripted())
+        found = _attributed(scripted, audit_task, StateScripts())
         return [*(_renamed(control, "code", "state") for control in found), boundary_control]
-    found = [_renamed(control, "code", "past") for control in _attributed(scripted, audit_task, Replayed())]
+    found = [_renamed(control, "code", "past") for control in _attributed(scripted, audit_task, PastScripts())]
     # the same past put back is the same episode: a shuffle would prove nothing
     return [*(control for control in found if not control.name.startswith("history shuffle")), boundary_control]
 

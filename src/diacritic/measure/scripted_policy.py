@@ -157,7 +157,7 @@ class Rows:
     past: NDArray[Any]
 
 
-class Scripted:
+class StateScripts:
     """A policy whose state can be written, as `attribute` takes one; its actions are scripts, not performed yet."""
 
     def begin(self, batch: int) -> Rows:
@@ -174,7 +174,7 @@ class Scripted:
         return Rows(done, done), observation, done
 
 
-class Replayed:
+class PastScripts:
     """A policy that shows no state: all that can be moved is its whole past."""
 
     def begin(self, batch: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from certify.zoo import build
 from diacritic.cli import main
 from diacritic.demos.record import record
 from diacritic.files.demos import save
+from diacritic.measure.probe import FORMAT as PROBE
 from diacritic.tasks.registry import make as make_task
 
 COUNT = 35
@@ -28,10 +29,15 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pa
     save(record(make_task("two-cues", gap=1, first_gap=1), 16, seed=2)[0], folder / "short")
     files = {name: (run / f"{name}.json", folder / "runs") for name in ("run", "verdict", "rollout")}
     files |= {name: (folder / name, folder / name) for name in ("ledger.jsonl", "model.json")}
+    cell = {"phase": "gap1", "variable": "slot", "probe": "linear", "status": "hidden", "passed": True}
+    cell |= {"accuracy": 0.5, "chance": 0.5, "adjusted": 1.0, "interval": [0.3, 0.7]}
+    probes = {"format": PROBE, "demos_sha256": "0", "probes": {"raw observations": {"cells": [cell]}}}
+    (folder / "other.probe.json").write_text(json.dumps(probes), encoding="utf-8")
+    files["probe"] = (folder / "other.probe.json", folder / "other.probe.json")
     return files | {"demos": (folder / "short.json", folder / "short")}
 
 
-@pytest.mark.parametrize("kind", ["run", "verdict", "rollout", "ledger.jsonl", "model.json", "demos"])
+@pytest.mark.parametrize("kind", ["run", "verdict", "rollout", "ledger.jsonl", "model.json", "demos", "probe"])
 def test_one_wrong_field_never_ends_in_a_traceback(
     kind: str, inputs: dict[str, tuple[Path, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

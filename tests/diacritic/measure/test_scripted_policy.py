@@ -17,10 +17,10 @@ from diacritic.measure.interventions import MachinePolicy, attribute, model_epis
 from diacritic.measure.policy_adapters import adapt
 from diacritic.measure.scripted_policy import (
     Lost,
-    Replayed,
-    Scripted,
+    PastScripts,
     ScriptedPolicy,
     SetState,
+    StateScripts,
     boundary,
     decider,
     whole_episodes,
@@ -40,10 +40,10 @@ def test_scripts_agree_with_the_batch(seed: int, codes: int) -> None:
     wanted = attribute(MachinePolicy(machine), replace(model_episodes(MODEL), weights=weights), TASK.decisions)
     scripted = ScriptedPolicy(adapt(Tables(machine, MODEL)), TASK)
     listed = replace(TASK.episodes, weights=weights)
-    assert attribute(Scripted(), listed, TASK.decisions, decider(scripted, TASK.decide)) == wanted
+    assert attribute(StateScripts(), listed, TASK.decisions, decider(scripted, TASK.decide)) == wanted
 
 
-def shares(policy: Any, form: Scripted | Replayed) -> list[tuple[float, ...]]:
+def shares(policy: Any, form: StateScripts | PastScripts) -> list[tuple[float, ...]]:
     scripted = ScriptedPolicy(adapt(policy), TASK)
     found = attribute(form, TASK.episodes, TASK.decisions, decider(scripted, TASK.decide))
     effects = [(t.swap, t.shuffle, t.reset, t.freeze) for t in found.trials]
@@ -51,9 +51,9 @@ def shares(policy: Any, form: Scripted | Replayed) -> list[tuple[float, ...]]:
 
 
 def test_each_place_of_memory_is_told_from_the_others() -> None:
-    assert set(shares(Open(), Scripted())) == {(1.0, 1.0, 0.0, 1.0)}
-    assert set(shares(Sly(), Scripted())) == {(0.0, 0.0, 1.0, 1.0)}
-    assert set(shares(Closed(), Replayed())) == {(1.0, 1.0, 0.0, 1.0)}  # a whole past moves all there is
+    assert set(shares(Open(), StateScripts())) == {(1.0, 1.0, 0.0, 1.0)}
+    assert set(shares(Sly(), StateScripts())) == {(0.0, 0.0, 1.0, 1.0)}
+    assert set(shares(Closed(), PastScripts())) == {(1.0, 1.0, 0.0, 1.0)}  # a whole past moves all there is
 
 
 def test_a_put_writes_the_state_of_another_script() -> None:
