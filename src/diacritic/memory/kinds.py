@@ -10,8 +10,8 @@ from diacritic.memory import (  # noqa: F401  (each registers its kinds)
     gaussian,
     gru,
     min_gru,
+    registers,
     selective,
-    slots,
     sole_carrier,
 )
 from diacritic.memory.protocol import MEMORIES, Memory

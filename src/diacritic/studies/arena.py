@@ -27,7 +27,7 @@ ENTRANTS: dict[str, tuple[str, str]] = {
     "S5": ("s5", "carousel"),
     "selective": ("selective", "carousel"),
     "bistable": ("bistable", "carousel"),
-    "slots": ("slots", "carousel"),
+    "registers": ("registers", "carousel"),
     "Transformer": ("transformer", "carousel"),
     "Transformer code": ("full-history", "carousel"),
     "frames 1": ("frames-1", "carousel"),

@@ -54,7 +54,7 @@ _CONTINUOUS = (
     ("s5", "a diagonal state space"),
     ("selective", "a selective state space"),
     ("bistable", "bistable units"),
-    ("slots", "an external memory of eight slots"),
+    ("registers", "an external memory of eight registers"),
     ("transformer", "the full history without codes"),
     ("frames-1", "the present frame"),
     ("frames-4", "the last four frames"),

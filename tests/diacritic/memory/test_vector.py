@@ -12,7 +12,18 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import VectorMemory, scan
 from diacritic.training.randomness import initial
 
-KINDS = ["bistable", "frames-1", "frames-4", "gru-chrono", "lru", "min-gru", "s5", "selective", "slots", "transformer"]
+KINDS = [
+    "bistable",
+    "frames-1",
+    "frames-4",
+    "gru-chrono",
+    "lru",
+    "min-gru",
+    "s5",
+    "selective",
+    "registers",
+    "transformer",
+]
 SHAPE = Shape(observation=5, action=2, horizon=7)
 SIZE = Architecture(width=16, code_size=6, state_size=16)
 each_kind = pytest.mark.parametrize("name", KINDS)
@@ -102,8 +113,8 @@ def test_long_lifetimes_are_kept() -> None:
 
 
 def test_slots_are_written_in_turn() -> None:
-    memory = MEMORIES["slots"]
-    parameters = _parameters("slots", [0])
+    memory = MEMORIES["registers"]
+    parameters = _parameters("registers", [0])
     state, written = memory.start(parameters, SIZE, 1), []
     for t in range(10):
         before = state

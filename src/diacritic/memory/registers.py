@@ -1,0 +1,66 @@
+"""An external memory whose least recently written register is rewritten, after ELMUR (Cherepanov et al. 2025)."""
+
+import torch
+from torch import Tensor
+
+from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.protocol import register
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.vector import VectorMemory
+
+REGISTERS, SIZE = 8, 32
+
+
+@register
+class Registers(VectorMemory):
+    """Each step reads all registers by attention and blends a new vector into the one that was written longest ago.
+
+    The state is the registers, end to end, and for each one how long ago it was written.
+    """
+
+    name = "registers"
+
+    def entering(self, architecture: Architecture) -> int:
+        return SIZE
+
+    def size(self, architecture: Architecture) -> int:
+        return REGISTERS * SIZE + REGISTERS
+
+    def cell(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return {
+            **dense("cell.query", SIZE, SIZE),
+            **dense("cell.key", SIZE, SIZE),
+            **dense("cell.new", 2 * SIZE, SIZE),
+            **dense("cell.write", 2 * SIZE, 1),
+        }
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return super().weights(shape, architecture) | dense("memory.out", 2 * SIZE, architecture.code_size)
+
+    def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        registers, age = _split(state)
+        seen = torch.cat([x, self._read(parameters, registers, x)], -1)
+        oldest = torch.nn.functional.one_hot((age + _order(age)).argmax(-1), REGISTERS).to(age.dtype)
+        share = oldest * torch.sigmoid(linear(parameters, "cell.write", seen))
+        new = torch.tanh(linear(parameters, "cell.new", seen))
+        registers = torch.lerp(registers, new.unsqueeze(-2), share.unsqueeze(-1))
+        return torch.cat([registers.flatten(-2), (age + 1) * (1 - oldest)], -1)
+
+    def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        return linear(parameters, "memory.out", torch.cat([x, self._read(parameters, _split(state)[0], x)], -1))
+
+    def _read(self, parameters: Parameters, registers: Tensor, x: Tensor) -> Tensor:
+        """Attention of x to the registers, [runs, rows, SIZE]."""
+        query = linear(parameters, "cell.query", x).unsqueeze(-2)
+        keys = linear(parameters, "cell.key", registers.flatten(1, 2)).view(registers.shape)
+        weight = torch.softmax((query * keys).sum(-1) * SIZE**-0.5, -1)
+        return (weight.unsqueeze(-1) * registers).sum(-2)
+
+
+def _split(state: Tensor) -> tuple[Tensor, Tensor]:
+    return state[..., : REGISTERS * SIZE].unflatten(-1, (REGISTERS, SIZE)), state[..., REGISTERS * SIZE :]
+
+
+def _order(age: Tensor) -> Tensor:
+    """Less than one step each, so that registers of one age are written in order."""
+    return torch.arange(REGISTERS, 0, -1, device=age.device, dtype=age.dtype) / (2 * REGISTERS)
