@@ -50,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--objective", choices=("sum", "peak", "lexicographic"), default="sum", help="what the best machine minimises"
     )
+    parser.add_argument(
+        "--by-hidden", type=int, metavar="K", help="bits given part K (from 0) of the hidden value, too"
+    )
     parser.add_argument("--tolerance", metavar="E", help="the policy may be off by E after every history: a bracket")
     parser.add_argument("--divergence", choices=("tv", "kl"), default="tv", help="what --tolerance measures")
     parser.add_argument(
@@ -123,22 +126,31 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
 
     model = _load(options.model, rest)
     answer = certify(model, options.objective, seconds=options.seconds)
+    from certify.by_label import hidden_part, rates_by_label, table, to_json
     from certify.certificate import certificate_json
     from certify.machines.exports import EXPORTS
     from certify.show import show
 
+    part = options.by_hidden
+    rates = [] if part is None else rates_by_label(answer, hidden_part(model, part))
+
     def plot(path: Path) -> None:
         from certify.plot import staircase
 
-        staircase(answer, path)
+        staircase(answer, path, rates)
+
+    def tell() -> None:
+        show(answer)
+        if rates:
+            print(table(rates))
 
     texts = {
-        "json": lambda name: answer.to_json(),
+        "json": lambda name: to_json(answer, rates),
         "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine),
         "certificate": lambda name: certificate_json(answer),
         "model_json": lambda name: model.to_json(),
     }
-    return _Result(lambda: show(answer), texts, plot)
+    return _Result(tell, texts, plot)
 
 
 def _soft(options: argparse.Namespace, rest: list[str]) -> _Result:

@@ -68,7 +68,22 @@ class Answer:
     @property
     def observational(self) -> bool:
         """(A2) failed somewhere, so that everything is computed for P(A_t | H_t)."""
-        return not all(step.a2 for step in self.steps)
+        return not self.a2
+
+    @property
+    def a2(self) -> bool:
+        """Every history shows what the expert will do: its law depends on nothing hidden."""
+        return all(step.a2 for step in self.steps)
+
+    @property
+    def a4(self) -> bool:
+        """Histories with equal observation and law can go on in the same ways."""
+        return all(step.a4 for step in self.steps)
+
+    @property
+    def transitive(self) -> bool:
+        """Compatibility has classes at every step."""
+        return all(step.transitive for step in self.steps)
 
     @property
     def certified(self) -> bool:

@@ -131,7 +131,7 @@ decimal = single("a number with 15 decimals", (str,), r"-?[0-9]{1,9}\.[0-9]{15}"
 INTERVAL = (decimal, decimal)
 TITLE = {"format?": text, "horizon": rational, "name?": text, "notes?": lambda value: value}
 LAW = {...: rational}
-ROW = {"obs": text, "action": text, "action_law": LAW}
+ROW = {"obs": text, "action": text, "action_law?": LAW}
 EPISODE = {"weight": rational, "steps": [ROW], "latent?": lambda value: value, "notes?": lambda value: value}
 NODE = {"obs": text, "laws": [(rational, LAW)], "edges": [(text, whole, rational)], "mass?": rational}
 MODELS = {MODEL: {**TITLE, "empirical?": flag, "episodes": [EPISODE]}, GRAPH: {**TITLE, "levels": [{"nodes": [NODE]}]}}
@@ -302,7 +302,10 @@ class Checker:
         weights: list[tuple[str, Fraction]] = []
         rows: dict[str, list[tuple[str, str, str]]] = {}  # of the text of an episode: observation, action and law
         for k, episode in enumerate(document["episodes"]):
-            row = [(step["obs"], step["action"], self.canonical(step["action_law"])) for step in episode["steps"]]
+            row = [
+                (step["obs"], step["action"], self.canonical(step.get("action_law", {step["action"]: Fraction(1)})))
+                for step in episode["steps"]
+            ]
             possible = len(row) == document["horizon"] > 0 and episode["weight"] >= 0
             possible = possible and all(action in self.laws[law] for _, action, law in row)
             require(possible, f"model.episodes.{k}: impossible steps or weight", Malformed)

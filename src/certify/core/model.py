@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from certify.core import graph_format
 from certify.core.array_format import load_arrays
 from certify.core.enumerated import enumerate_latents
-from certify.core.exact import Ints, as_masses
+from certify.core.exact import Ints, as_masses, pair, rank
 from certify.core.graph import Episodes, Graph, Laws, Names, build
 from certify.core.merged import generate
 from certify.core.reading import (
@@ -61,6 +61,11 @@ class Model:
     @property
     def horizon(self) -> int:
         return self.graph.horizon
+
+    @cached_property
+    def observation_index(self) -> dict[str, int]:
+        """The number of each observation, for policies that take a number or a one-hot vector."""
+        return {self.graph.observations[k]: k for k in range(len(self.graph.observations))}
 
     @staticmethod
     def from_episodes(document: Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str = "") -> Model:
@@ -189,6 +194,17 @@ class Model:
     def to_json(self) -> str:
         """The model as a document that `load` and the certificate checker read."""
         return self.canonical_bytes.decode() + "\n"
+
+
+def episode_nodes(model: Model) -> list[Ints]:
+    """Of each episode its node at every level, in the order in which the tree was built."""
+    episodes = model.episodes
+    if episodes is None:
+        raise UserError("model", "a merged graph has no episodes")
+    nodes = [rank(episodes.observation[:, 0])[0]]
+    for t in range(model.horizon - 1):
+        nodes.append(rank(pair(pair(nodes[-1], episodes.action[:, t]), episodes.observation[:, t + 1]))[0])
+    return nodes
 
 
 def _from_document(document: Any) -> Model:

@@ -175,12 +175,12 @@ class _Reader:
         for t, item in enumerate(steps):
             # a plain dict of the right keys, the common case, needs no place; errors look it up again
             if type(item) is not _Object or item.duplicate or item.keys() != _STEP_KEYS:
-                mapping(item, f"{place}[{t}]", _STEP_KEYS, _STEP_KEYS)
+                mapping(item, f"{place}[{t}]", _STEP_KEYS, {"obs", "action"})
             obs, action = item["obs"], item["action"]
             if type(obs) is not str or type(action) is not str:
                 text(obs, f"{place}[{t}].obs")
                 text(action, f"{place}[{t}].action")
-            law, support = self.law(item["action_law"], lambda t=t: f"{place}[{t}].action_law")
+            law, support = self.law(item.get("action_law", {action: 1}), lambda t=t: f"{place}[{t}].action_law")
             if action not in support:
                 listed = ", ".join(map(_shown, sorted(support)[:8])) + (", …" if len(support) > 8 else "")
                 raise UserError(

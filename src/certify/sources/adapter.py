@@ -4,6 +4,7 @@ import math
 import operator
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -284,12 +285,21 @@ def _told(steps: Sequence[Step], t: int) -> str:
     return " ".join([*["…"][: t > 3], *words[-3:], steps[t].symbol, f"({law})"])
 
 
-def check_task(adapter: Adapter[H], episodes: int = 20, seed: int = 0) -> list[str]:
+def check_task(
+    adapter: Adapter[H],
+    episodes: int = 20,
+    seed: int = 0,
+    draw: Callable[[], Hashable] | None = None,
+    draws: int = 2000,
+) -> list[str]:
     """Verify an adapter as Gymnasium's `check_env` does; returns what was found, raises UserError at the first fault.
 
     Hidden values sum to one; every trajectory repeats itself with other seeds in the global generators; symbols are
     text; sampled live episodes agree at every step with the trajectories that the symbolic model is made of. That an
     episode goes on after the horizon, or that nothing shown depends on the hidden value, is reported as a note.
+
+    `draw()` resets the environment as it comes and reads its hidden value. Given one, values that are drawn but not
+    listed, and weights that the draws contradict, are reported as warnings.
     """
     played = trajectories(adapter)
     model = _model(adapter, played)
@@ -309,7 +319,37 @@ def check_task(adapter: Adapter[H], episodes: int = 20, seed: int = 0) -> list[s
     ]
     if values > 1 and len({tuple(step.symbol for step in one.steps) for one in played}) == 1:
         told.append("no observation depends on the hidden value: is it really set?")
+    return told + (_compare_draws(adapter, draw, draws) if draw else [])
+
+
+def _compare_draws(adapter: Adapter[H], draw: Callable[[], Hashable], draws: int) -> list[str]:
+    """What the environment draws, against the hidden values that are listed with their weights."""
+    with working(f"drawing hidden values of {adapter.name}"):
+        drawn = Counter(draw() for _ in range(draws))
+    listed = dict(adapter.weights())
+    missing = [f"{value!r} ({drawn[value]} times)" for value in drawn if value not in listed]
+    told = [f"warning: drawn but not listed as hidden values: {', '.join(missing[:8])}"] if missing else []
+    whole = sum(drawn[value] for value in listed)
+    if whole and len(listed) > 1:
+        expected = {value: float(weight) * whole for value, weight in listed.items()}
+        statistic = sum((drawn[value] - n) ** 2 / n for value, n in expected.items())
+        p = chi_squared_tail(statistic, len(listed) - 1)
+        words = f"{draws:,} draws against the weights: χ² = {statistic:.1f}, p = {p:.2g}"
+        told.append(f"warning: the weights are not those of the environment, {words}" if p < 1e-3 else words)
     return told
+
+
+def chi_squared_tail(statistic: float, freedom: int) -> float:
+    """P(χ² ≥ statistic) with so many degrees of freedom: a finite sum, by halves where they are odd."""
+    half = statistic / 2
+    if half <= 0:
+        return 1.0
+    odd = freedom % 2
+    total, power = (math.erfc(math.sqrt(half)), 0.5) if odd else (0.0, 0.0)
+    while power < freedom / 2:
+        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1))
+        power += 1
+    return min(1.0, total)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from certify import Model, UserError
 from certify.core.colouring import Budget
-from certify.core.exact import Ints, pair, rank
+from certify.core.exact import Ints
+from certify.core.model import episode_nodes
 from certify.core.relations import Relation
 from certify.core.requirement import Requirement
 from diacritic.measure.colours import uncoloured, whole_numbers
@@ -108,19 +109,6 @@ def content(occupancy: ExpertTrace, labels: ArrayLike | Sequence[Ints]) -> tuple
     for cells, node, seen in zip(occupancy.steps, episode_nodes(occupancy.model), episodes.observation.T, strict=True):
         found.append(mutual_information(cells.code[node], label, seen, weight))  # a tree: cell k is node k
     return tuple(found)
-
-
-def episode_nodes(model: Model) -> list[Ints]:
-    """Of each episode its node at every level, in the order in which the tree was built."""
-    episodes = model.episodes
-    if episodes is None:
-        raise UserError("model", "a merged graph has no episodes")
-    node = rank(episodes.observation[:, 0])[0]
-    nodes = [node]
-    for t in range(model.horizon - 1):
-        node = rank(pair(pair(node, episodes.action[:, t]), episodes.observation[:, t + 1]))[0]
-        nodes.append(node)
-    return nodes
 
 
 def latent_labels(model: Model) -> Ints:

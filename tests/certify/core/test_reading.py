@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify import Model, UserError
+from certify import Model, UserError, certify, check
+from certify.certificate import certificate_json
 from certify.core.reading import MAX_BYTES, rational
 from certify.zoo import build
 
@@ -230,7 +231,6 @@ def test_unknown_keys_are_refused_by_name(path: tuple[str | int, ...], place: st
         (("episodes", 1, "steps"), "episodes[1]"),
         ((*STEP, "obs"), "episodes[3].steps[2]"),
         ((*STEP, "action"), "episodes[3].steps[2]"),
-        ((*STEP, "action_law"), "episodes[3].steps[2]"),
     ],
 )
 def test_missing_keys_are_named(path: tuple[str | int, ...], place: str) -> None:
@@ -419,3 +419,14 @@ def test_one_wrong_value_anywhere_is_a_model_or_a_refusal(data: st.DataObject) -
     except UserError as error:
         said = str(error)
     assert len(said.splitlines()) == 1
+
+
+def test_a_certain_action_needs_no_law(tmp_path: Path) -> None:
+    bare = copy.deepcopy(good())
+    for episode in bare["episodes"]:
+        for step in episode["steps"]:
+            del step["action_law"]
+    assert Model.from_episodes(bare).digest == Model.from_episodes(good()).digest
+    (tmp_path / "model.json").write_text(json.dumps(bare))
+    (tmp_path / "proof.json").write_text(certificate_json(certify(Model.from_episodes(good()))))
+    assert check.main([str(tmp_path / "proof.json"), str(tmp_path / "model.json")]) == 0

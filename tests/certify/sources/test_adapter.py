@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify import Model, UserError, certify
-from certify.sources.adapter import END, Adapter, History, branches, check_task, play, readable, to_model
+from certify.sources.adapter import (
+    END,
+    Adapter,
+    History,
+    branches,
+    check_task,
+    chi_squared_tail,
+    play,
+    readable,
+    to_model,
+)
 from certify.zoo import build
 
 
@@ -455,3 +465,23 @@ def test_the_zoo_is_reached_through_the_contract() -> None:
         to_model(Adapter("chain", 5, values, reset, step, expert)).digest
         == build("memory-chain", bits=2, delay=4).digest
     )
+
+
+# ---- what the environment draws
+
+
+def test_draws_are_held_against_the_listed_values() -> None:
+    rng = random.Random(1)
+    told = check_task(corridor(), draw=lambda: rng.choice(["north", "south"]))
+    assert told[-1].startswith("2,000 draws against the weights: χ² = ")
+    told = check_task(corridor(), draw=lambda: rng.choice(["north", "north", "south"]))
+    assert told[-1].startswith("warning: the weights are not those of the environment, 2,000 draws")
+    told = check_task(corridor(), draw=lambda: rng.choice(["north", "south", "west"]), draws=30)
+    assert any(line.startswith("warning: drawn but not listed as hidden values: 'west' (") for line in told)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 40])
+@pytest.mark.parametrize("statistic", [0.0, 0.3, 2.0, 17.5, 90.0])
+def test_the_tail_of_chi_squared(statistic: float, freedom: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert chi_squared_tail(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), rel=1e-9)
