@@ -425,7 +425,8 @@ def test_a_certain_action_needs_no_law(tmp_path: Path) -> None:
     bare = copy.deepcopy(good())
     for episode in bare["episodes"]:
         for step in episode["steps"]:
-            del step["action_law"]
+            if len(step["action_law"]) == 1:
+                del step["action_law"]
     assert Model.from_episodes(bare).digest == Model.from_episodes(good()).digest
     (tmp_path / "model.json").write_text(json.dumps(bare))
     (tmp_path / "proof.json").write_text(certificate_json(certify(Model.from_episodes(good()))))
