@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.encoders import encode_action
-from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.layers import Parameters, Weight, dense, gru_cell, linear
 
 
 def weights(features: int, size: int, d: int) -> dict[str, Weight]:
@@ -16,7 +16,5 @@ def weights(features: int, size: int, d: int) -> dict[str, Weight]:
 def advance(parameters: Parameters, hidden: Tensor, side: Tensor, previous: Tensor) -> Tensor:
     """h_t = GRU(h_{t−1}, [g_o(O_t), g_a(A_{t−1})])."""
     acted = encode_action(parameters, previous)
-    reset, update, new = linear(parameters, "path.input", torch.cat([side, acted], -1)).chunk(3, -1)
-    reset_h, update_h, new_h = linear(parameters, "path.state", hidden).chunk(3, -1)
-    gate = torch.sigmoid(update + update_h)
-    return gate * hidden + (1 - gate) * torch.tanh(new + torch.sigmoid(reset + reset_h) * new_h)
+    told = linear(parameters, "path.input", torch.cat([side, acted], -1))
+    return gru_cell(parameters, "path.state", told, hidden)

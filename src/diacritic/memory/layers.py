@@ -66,3 +66,11 @@ def hidden_layers(parameters: Parameters, name: str, entering: Tensor) -> list[T
     while f"{name}.hidden{len(layers)}.weight" in parameters:
         layers.append(torch.relu(linear(parameters, f"{name}.hidden{len(layers)}", layers[-1])))
     return layers
+
+
+def gru_cell(parameters: Parameters, name: str, told: Tensor, hidden: Tensor) -> Tensor:
+    """One step of PyTorch's GRU from the projection of its input, with the named layer on its state."""
+    reset, update, new = told.chunk(3, -1)
+    reset_h, update_h, new_h = linear(parameters, name, hidden).chunk(3, -1)
+    gate = torch.sigmoid(update + update_h)
+    return gate * hidden + (1 - gate) * torch.tanh(new + torch.sigmoid(reset + reset_h) * new_h)

@@ -25,6 +25,7 @@ from diacritic.training.learner import Learner
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import TeacherState
+from diacritic.training.objectives.later_actions import AllLaterActions
 from diacritic.training.preset import PRESETS, Preset
 from diacritic.training.recorded import from_recording
 from diacritic.training.teacher import TEACHER_STEPS, teacher_states
@@ -123,7 +124,7 @@ def supervise(
     """
     chosen = forecaster.form(how, data.frames is not None)
     for term in learner.terms:
-        if isinstance(term, FutureBehaviour) and term.target == "forecast":
+        if isinstance(term, FutureBehaviour | AllLaterActions) and term.target == "forecast":
             targets = forecaster.every_offset(data.horizon, device)
             data = replace(data, forecast=_forecasts(data, targets, seeds, device, steps, folder, chosen))
         elif isinstance(term, PendingDecisions) and term.target == "forecast":

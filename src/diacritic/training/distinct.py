@@ -35,8 +35,8 @@ class Distinct:
         return read(parameters, name, part if extra is None else part + extra, self.embedding)
 
 
-def distinct(trace: Trace, key: Tensor, weight: Tensor, place: Tensor | None = None) -> Distinct | None:
-    """The distinct ones among M readings, at steps `place` = t·N + n [S, M] or at all; none: each is its own.
+def distinct(trace: Trace, key: Tensor, weight: Tensor) -> Distinct | None:
+    """The distinct ones among the readings of all M = T·N steps; none: each is its own.
 
     `key` [S or 1, M] numbers whatever the term adds to a row, from 0. The result has a size of its own in every update,
     which no program recorded once can have: on CUDA there is none.
@@ -45,7 +45,7 @@ def distinct(trace: Trace, key: Tensor, weight: Tensor, place: Tensor | None = N
     if token is None or observation is None or trace.running is None or trace.rows.law is None:
         return None
     runs, rows = trace.code.shape
-    row = token.flatten(1) if place is None else token.flatten(1).gather(1, place)
+    row = token.flatten(1)
     keys = int(key.max()) + 1
     named = (row + rows * torch.arange(runs).unsqueeze(1)) * keys + key
     names, number = torch.unique(named, return_inverse=True)
@@ -56,7 +56,7 @@ def distinct(trace: Trace, key: Tensor, weight: Tensor, place: Tensor | None = N
     example = torch.zeros(runs, most, dtype=torch.long).scatter_(1, kind, reading)
     together = weight.new_zeros(runs, most).scatter_add_(1, kind, weight)
     share = weight / together.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, kind)
-    path = _Share.apply(trace.running, kind, share, place, most)
+    path = _Share.apply(trace.running, kind, share, most)
     met = row.gather(1, example)
     embedding = straight_through(look_up(trace.codebook, trace.code.gather(1, met)), path)
     return Distinct(trace, example, observation.gather(1, met), embedding, together)
@@ -66,16 +66,11 @@ class _Share(torch.autograd.Function):
     """A tensor without content for every kind [S, G, d]: what flows into it goes to its readings, each its share."""
 
     @staticmethod
-    def forward(ctx, running: Tensor, kind: Tensor, share: Tensor, place: Tensor | None, kinds: int) -> Tensor:
-        ctx.shape, ctx.kind, ctx.share, ctx.place = running.shape, kind, share, place
+    def forward(ctx, running: Tensor, kind: Tensor, share: Tensor, kinds: int) -> Tensor:
+        ctx.shape, ctx.kind, ctx.share = running.shape, kind, share
         return running.new_zeros(()).expand(len(kind), kinds, running.shape[-1])
 
     @staticmethod
-    def backward(ctx, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
-        runs, steps, episodes, size = ctx.shape
+    def backward(ctx, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         flow = look_up(gradients[0], ctx.kind) * ctx.share.unsqueeze(-1)
-        if ctx.place is not None:
-            index = ctx.place + steps * episodes * torch.arange(runs).unsqueeze(1)
-            every = flow.new_zeros(runs * steps * episodes, size)
-            flow = every.index_add_(0, index.flatten(), flow.flatten(0, 1))
-        return flow.view(ctx.shape), None, None, None, None
+        return flow.view(ctx.shape), None, None, None

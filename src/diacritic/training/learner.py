@@ -14,6 +14,7 @@ from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.objectives.identification import Identification, JoinHead, TeacherState
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.inverse import Inverse
+from diacritic.training.objectives.later_actions import AllLaterActions
 from diacritic.training.objectives.open_loop import OpenLoop
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.readout import Controlled
@@ -80,19 +81,15 @@ def _learners() -> list[Learner]:
         made("event-agnostic", _FORECAST, note="forecast at a random offset, annealed 60 % to 80 %"),
         made("event-agnostic-40", FutureBehaviour(anneal=(0.4, 0.6)), note="annealed 40 % to 60 %"),
         made("event-agnostic-kept", FutureBehaviour(anneal=(1, 1)), note="never annealed"),
-        made("event-agnostic-all", FutureBehaviour(anneal=(1, 1), offsets="all"), note="all offsets"),
+        made("event-agnostic-all", AllLaterActions(), note="all offsets"),
         made(
             "event-agnostic-all-light",
-            FutureBehaviour(offsets="all"),
+            AllLaterActions(anneal=(0.6, 0.8)),
             auxiliary=0.1,
             note="all offsets, weight 0.1, annealed",
         ),
         made("event-agnostic-recorded", FutureBehaviour("recorded", (1, 1)), note="recorded actions, never annealed"),
-        made(
-            "event-agnostic-all-recorded",
-            FutureBehaviour("recorded", (1, 1), "all"),
-            note="recorded actions at all offsets",
-        ),
+        made("event-agnostic-all-recorded", AllLaterActions("recorded"), note="recorded actions at all offsets"),
         made("task-informed", _PENDING, note="forecast of the pending decisions since the last cue"),
         made("task-informed-start", PendingDecisions(since="start"), note="since the first step"),
         made("task-informed-stride-2", PendingDecisions(stride=2), note="every second step"),

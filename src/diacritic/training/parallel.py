@@ -19,7 +19,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import drive, observe, propose, side_information
 from diacritic.training.data import Data
 from diacritic.training.scan import running_sum, scan_codes
-from diacritic.training.trace import Rows, Trace
+from diacritic.training.trace import Rows, Trace, head_trace, step_trace
 
 if TYPE_CHECKING:
     from diacritic.training.kernels.fused import Heads
@@ -60,7 +60,8 @@ def trace(
     """
     heads = fused_heads(parameters, architecture, data, shown, code, precision, drawn)
     if heads is not None:
-        return fused_trace(parameters, data, episode_weight, heads, drawn)
+        low = _Lowered(parameters, heads.features.dtype)
+        return head_trace(low, heads, episode_weight, data.horizon, drawn, parameters["codebook"])
     shown = seen(data, shown, drawn)
     flat, rows = code.flatten(1), Rows(data.horizon, code.shape[2], drawn=drawn)
     low = parameters if precision is None else _Lowered(parameters, precision)
@@ -69,18 +70,8 @@ def trace(
     driven = drive(low, "residual", side, shown.previous)
     before = _before(architecture, code)
     proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before, flat, rows)
-    return Trace(
-        low,
-        parameters["codebook"],
-        features,
-        side,
-        proposal,
-        embedding,
-        flat,
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        rows,
-    )
+    parts = {"features": features, "side": side, "proposal": proposal, "embedding": embedding, "code": flat}
+    return step_trace(low, episode_weight, data.horizon, drawn, parameters["codebook"], **parts)
 
 
 def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:
@@ -159,7 +150,6 @@ def fused_heads(
     code: Tensor,
     precision: torch.dtype | None,
     drawn: Tensor | None,
-    full: bool = False,
 ) -> Heads | None:
     """Encoder, state and heads on codes [S, T, N] through the fused kernels, on CUDA where they fit."""
     if precision is None or not fusible(parameters, architecture, shown):
@@ -167,7 +157,7 @@ def fused_heads(
     from diacritic.training.kernels import fused
 
     given = shown, origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
-    return fused.heads(parameters, *given, data.horizon, precision, full)
+    return fused.heads(parameters, *given, data.horizon, precision)
 
 
 def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -> bool:
@@ -177,25 +167,6 @@ def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -
     from diacritic.training.kernels import fused
 
     return fused.fits(parameters, shown)
-
-
-def fused_trace(
-    parameters: Parameters, data: Data, episode_weight: Tensor, heads: Heads, drawn: Tensor | None
-) -> Trace:
-    """What the kernels found, for the objectives."""
-    return Trace(
-        _Lowered(parameters, heads.features.dtype),
-        parameters["codebook"],
-        heads.features,
-        heads.features,
-        heads.proposal,
-        heads.embedding,
-        heads.code,
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        Rows(data.horizon, episode_weight.shape[1], drawn=drawn),
-        heads=heads,
-    )
 
 
 def on_gpu(shown: Inputs) -> bool:

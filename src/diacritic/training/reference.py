@@ -10,7 +10,7 @@ from diacritic.memory.quantise import code_vectors
 from diacritic.memory.shape import Architecture
 from diacritic.training.data import Data
 from diacritic.training.parallel import tokens
-from diacritic.training.trace import Rows, Trace
+from diacritic.training.trace import Trace, step_trace
 
 
 def trace(
@@ -47,33 +47,18 @@ def collect(
     parameters: Parameters, architecture: Architecture, data: Data, episode_weight: Tensor, records: list[Record]
 ) -> Trace:
     """Records of T steps as one trace whose rows are t·N + n."""
-    rows = Rows(data.horizon, data.episodes)
+
+    def every(name: str) -> Tensor | None:
+        found = [value for record in records if (value := getattr(record, name)) is not None]
+        return torch.cat(found, 1) if found else None
+
     second = [record.identification for record in records if record.identification is not None]
-    bits = [record.bits for record in records if record.bits is not None]
-    actions = [record.actions for record in records if record.actions is not None]
-    shown = [record.prior_input for record in records if record.prior_input is not None]
+    own = None
+    if second:
+        theirs = {**parameters, "codebook": parameters["identification.codebook"]}
+        own = collect(theirs, architecture, data, episode_weight, second)
     codebook = parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1))
-    return Trace(
-        parameters,
-        code_vectors(codebook, architecture.bound),
-        torch.cat([record.features for record in records], 1),
-        torch.cat([record.side for record in records], 1),
-        torch.cat([record.proposal for record in records], 1),
-        torch.cat([record.embedding for record in records], 1),
-        torch.cat([record.code for record in records], 1),
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        rows,
-        identification=collect(
-            {**parameters, "codebook": parameters["identification.codebook"]},
-            architecture,
-            data,
-            episode_weight,
-            second,
-        )
-        if second
-        else None,
-        bits=torch.cat(bits, 1) if bits else None,
-        actions=torch.cat(actions, 1) if actions else None,
-        prior_input=torch.cat(shown, 1) if shown else None,
-    )
+    names = ("features", "side", "proposal", "embedding", "code", "bits", "actions", "prior_input")
+    parts = {name: every(name) for name in names}
+    vectors = code_vectors(codebook, architecture.bound)
+    return step_trace(parameters, episode_weight, data.horizon, None, vectors, identification=own, **parts)

@@ -24,15 +24,19 @@ ANNEALED = 0.8
 
 def _future(term: FutureBehaviour) -> Term:
     held = term.anneal[0]
-    if term.offsets == "all":  # annealed, it falls from 40 % on
-        return AllLaterActions(term.target, (1, 1) if held >= 1 else (0.4, ANNEALED))
     return replace(term, numbers="sum", anneal=(held, 1.0 if held >= 1 else ANNEALED))
+
+
+def _later(term: AllLaterActions) -> Term:
+    """Annealed, it falls from 40 % on."""
+    return replace(term, numbers="sum", anneal=(1, 1) if term.anneal[0] >= 1 else (0.4, ANNEALED))
 
 
 FORMS: dict[type, Callable[[Any], Term]] = {
     Rate: lambda term: replace(term, unit="bits", moves_codes=True),
     Quantisation: lambda term: replace(term, dimensions="sum"),
     FutureBehaviour: _future,
+    AllLaterActions: _later,
     PendingDecisions: lambda term: replace(term, numbers="sum"),
     TeacherState: lambda term: replace(term, numbers="sum", unit_length=True),
     FutureSufficiency: lambda term: EveryContinuation(),

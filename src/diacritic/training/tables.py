@@ -29,7 +29,6 @@ class Tables:
     opening: int  # how many pairs open an episode
     pair: Tensor  # [T, N]; later steps count from the first later pair
     law: Tensor  # number of the expert's law, [T, N]
-    rest: Tensor  # number of all that comes from a step on, [T, N]
 
     def count(self, codes: int) -> int:
         """How many contexts exist with so many codes."""
@@ -58,18 +57,7 @@ def prepare(data: Data) -> Tables:
     later, after = torch.unique(key[1:], return_inverse=True)
     pairs = torch.cat([first, later])
     pair = torch.cat([opening.unsqueeze(0), after.view(len(key) - 1, -1)])
-    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, law, _rest(key))
-
-
-def _rest(key: Tensor) -> Tensor:
-    """Equal numbers where two episodes agree from a step to the end; no number occurs at two steps."""
-    found, begin = torch.zeros_like(key), 0
-    for t in range(len(key) - 1, -1, -1):
-        later = found[t + 1] if t + 1 < len(key) else torch.zeros_like(key[t])
-        names, number = torch.unique(key[t] * (int(later.max()) + 1) + later, return_inverse=True)
-        found[t] = begin + number
-        begin += len(names)
-    return found
+    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, law)
 
 
 def trace(
@@ -110,7 +98,7 @@ def trace(
     share = (episode_weight / data.horizon).unsqueeze(1) / whole
     rows = Rows(data.horizon, data.episodes, met[1], token)
     if chosen is not None:  # sizes differ from update to update, and so may those of distinct readings
-        rows = replace(rows, law=tables.law, rest=tables.rest)
+        rows = replace(rows, law=tables.law)
     track = Track(token, share, architecture.persistent)
     if bound == "tanh":
         track = replace(track, factor=1 - value.square())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -30,7 +30,6 @@ class Rows:
     token: Tensor | None = None  # [runs, T, N]
     drawn: Tensor | None = None  # which N of the data's episodes a run sees, [runs, N]; none: all of them
     law: Tensor | None = None  # number of the expert's law at each step, [T, N]; None: rows stay uncounted
-    rest: Tensor | None = None  # number of what is shown, done and demanded from a step on, likewise
 
 
 @dataclass(frozen=True)
@@ -168,3 +167,26 @@ def row_weights(token: Tensor, episode_weight: Tensor, rows: int) -> Tensor:
     return torch.zeros(len(token), rows, dtype=share.dtype, device=share.device).scatter_add(
         1, token.flatten(1), share.flatten(1)
     )
+
+
+def step_trace(
+    parameters: Parameters, episode_weight: Tensor, horizon: int, drawn: Tensor | None, codebook: Tensor, **parts: Any
+) -> Trace:
+    """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `parts` are its other fields."""
+    weight, rows = (episode_weight / horizon).repeat(1, horizon), Rows(horizon, episode_weight.shape[1], drawn=drawn)
+    return Trace(parameters, codebook, weight=weight, episode_weight=episode_weight, rows=rows, **parts)
+
+
+def head_trace(
+    parameters: Parameters,
+    heads: Heads | NarrowHeads,
+    episode_weight: Tensor,
+    horizon: int,
+    drawn: Tensor | None,
+    codebook: Tensor,
+    prior_input: Tensor | None = None,
+) -> Trace:
+    """What the kernels found, for the objectives."""
+    found = {name: getattr(heads, name) for name in ("features", "proposal", "embedding", "code")}
+    parts = {**found, "side": heads.features, "heads": heads, "prior_input": prior_input}
+    return step_trace(parameters, episode_weight, horizon, drawn, codebook, **parts)

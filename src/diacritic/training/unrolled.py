@@ -1,8 +1,6 @@
 """The recurrent part step by step, everything else at once: the full gradient, and carriers of any kind.
 
-With hard codes the values of all steps follow from the codes, and only the gradient is a recurrence: on CUDA the fused
-kernels of the parallel engine compute everything but that, and one kernel follows it back. Other carriers have two
-kernels on CUDA that follow the recurrence itself forward and back (`kernels.recurrence`).
+On CUDA two kernels follow the recurrence forward and back (`kernels.recurrence`).
 """
 
 import torch
@@ -16,7 +14,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import drive, first_vector, observe, propose, side_information
 from diacritic.training import parallel
 from diacritic.training.data import Data
-from diacritic.training.trace import Rows, Trace
+from diacritic.training.trace import Trace, head_trace, step_trace
 
 
 def trace(
@@ -34,13 +32,14 @@ def trace(
     `drawn` [S, N] says which episodes a run sees; weights are then those of its own. A `precision` of fp32 means that
     the tensor cores may round the factors of fp32 products (TF32).
     """
-    if precision is not None and parallel.fusible(parameters, architecture, inputs):
-        code = parallel.codes(parameters, architecture, data, inputs, drawn)
-        heads = parallel.fused_heads(parameters, architecture, data, inputs, code, precision, drawn, full=True)
-        if heads is not None:
-            return parallel.fused_trace(parameters, data, episode_weight, heads, drawn)
     if gradient == "full" and narrow_fits(parameters, architecture, inputs):
-        return _narrow(parameters, architecture, data, episode_weight, inputs, precision is not None, drawn)
+        from diacritic.training.kernels import narrow
+
+        origins = parallel.origins(data, drawn, len(episode_weight))
+        shown = Inputs(inputs.observation[origins.long()], inputs.previous[origins.long()])
+        heads = narrow.heads(parameters, architecture, shown, origins, data.horizon, precision is not None)
+        read = None if architecture.prior_reads == "features" else heads.shown
+        return head_trace(parameters, heads, episode_weight, data.horizon, drawn, heads.codebook, read)
     inputs = parallel.seen(data, inputs, drawn)
     lowered = precision is not None and precision != parameters["codebook"].dtype
     low = {name: value.to(precision) for name, value in parameters.items()} if lowered else parameters
@@ -48,18 +47,12 @@ def trace(
     driven = drive(parameters, "residual", side_information(parameters, inputs, exact), inputs.previous)
     features = observe(low, inputs) if lowered else exact
     side = side_information(low, inputs, features)
-    states = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None)
-    return Trace(
-        low,
-        code_vectors(parameters["codebook"], architecture.bound),
-        features,
-        side,
-        *states,
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        Rows(data.horizon, episode_weight.shape[1], drawn=drawn),
-        prior_input=None if architecture.prior_reads == "features" else prior_input(architecture, inputs, side),
-    )
+    proposal, embedding, code = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None)
+    parts = {"features": features, "side": side, "proposal": proposal, "embedding": embedding, "code": code}
+    if architecture.prior_reads != "features":
+        parts["prior_input"] = prior_input(architecture, inputs, side)
+    codebook = code_vectors(parameters["codebook"], architecture.bound)
+    return step_trace(low, episode_weight, data.horizon, drawn, codebook, **parts)
 
 
 def narrow_fits(parameters: Parameters, architecture: Architecture, inputs: Inputs) -> bool:
@@ -69,38 +62,6 @@ def narrow_fits(parameters: Parameters, architecture: Architecture, inputs: Inpu
     from diacritic.training.kernels import narrow
 
     return narrow.fits(parameters, architecture, inputs)
-
-
-def _narrow(
-    parameters: Parameters,
-    architecture: Architecture,
-    data: Data,
-    episode_weight: Tensor,
-    inputs: Inputs,
-    rough: bool,
-    drawn: Tensor | None,
-) -> Trace:
-    """The same through the kernels of narrow carriers."""
-    from diacritic.training.kernels import narrow
-
-    origins = parallel.origins(data, drawn, len(episode_weight))
-    row = origins.long()
-    shown = Inputs(inputs.observation[row], inputs.previous[row])
-    heads = narrow.heads(parameters, architecture, shown, origins, data.horizon, rough)
-    return Trace(
-        parameters,
-        heads.codebook,
-        heads.features,
-        heads.features,
-        heads.proposal,
-        heads.embedding,
-        heads.code,
-        (episode_weight / data.horizon).repeat(1, data.horizon),
-        episode_weight,
-        Rows(data.horizon, episode_weight.shape[1], drawn=drawn),
-        prior_input=None if architecture.prior_reads == "features" else heads.shown,
-        heads=heads,
-    )
 
 
 def follow(

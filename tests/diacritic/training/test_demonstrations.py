@@ -51,8 +51,8 @@ def test_sizes_and_events_come_from_the_recording_and_its_task(demos: Demos, pre
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    # scan at 3…5; of hidden-mass the slot, lit until three steps before placing at 24; of weighing the lift, 8 to 14
-    [("two-cues", 5), ("readout-3", 5), ("hidden-mass", 21), ("weighing", 14)],
+    # two bits at 4 and 5, or three steps of display; of hidden-mass the slot, in the last two steps before placing
+    [("two-cues", 5), ("readout-3", 6), ("hidden-mass", 26), ("weighing", 14)],
 )
 def test_the_last_reveal(name: str, expected: int) -> None:
     assert last_reveal(make_task(name)) == expected

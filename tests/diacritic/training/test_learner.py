@@ -59,7 +59,7 @@ def _heads(name: str) -> list[str]:
     ]
     parts = {
         "bfs": "bfs",
-        "event-agnostic": "future",
+        "event-agnostic": "later" if "-all" in name else "future",
         "task-informed": "pending",
         "teacher": "teacher",
         "sysid": "identify",

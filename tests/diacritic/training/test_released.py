@@ -42,8 +42,8 @@ def test_the_join_head_names_the_class_at_every_step() -> None:
 def test_continuations_start_everywhere_and_all_offsets_have_one_head() -> None:
     assert released(learner("plain+bfs")).terms[-1] == EveryContinuation()
     assert released(learner("open-loop-world")).terms[-1] == EveryContinuation(blind=True, world=True)
-    assert released(learner("event-agnostic-all")).terms[-1] == AllLaterActions()
-    assert released(learner("event-agnostic-all-light")).terms[-1] == AllLaterActions(anneal=(0.4, 0.8))
+    assert released(learner("event-agnostic-all")).terms[-1] == AllLaterActions(numbers="sum")
+    assert released(learner("event-agnostic-all-light")).terms[-1] == AllLaterActions(anneal=(0.4, 0.8), numbers="sum")
     assert released(learner("inverse+imitation")).terms[-1] == Inverse(ends="cut")
     assert released(learner("dual-detached")).terms[-1] == Identification(own_features=True)
 

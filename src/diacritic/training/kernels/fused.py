@@ -8,7 +8,6 @@ from torch.nn.functional import pad
 
 from diacritic.memory.layers import Parameters, linear
 from diacritic.memory.protocol import Inputs
-from diacritic.training.kernels.ahead import ErrorsAhead
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode
 from diacritic.training.kernels.errors import SquaredError
@@ -50,15 +49,15 @@ class Heads:
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
-        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset)[0].float()
+        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset).float()
 
     def logits(self, name: str) -> Tensor:
         """A head on g_o alone, of low precision where it is wide."""
-        return read(self.parameters, name, self.parts[name], None, None)[0]
+        return read(self.parameters, name, self.parts[name], None, None)
 
     def cross_entropy(self, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
         """Σ_r w_r (−log q(wanted_r | O_r, C_r)) of every run, from a head's law; classes and weights are [S, R]."""
-        logits = read(self.parameters, name, self.parts[name], self.code, self.paths[name])[0]
+        logits = read(self.parameters, name, self.parts[name], self.code, self.paths[name])
         return Cost.apply(None, logits, None, None, wanted, weight)
 
     def quantisation(self, weight: Tensor, commitment: float) -> Tensor:
@@ -78,19 +77,6 @@ class Heads:
         """
         return SquaredError.apply(prediction, target, self.origins, weight, offset)
 
-    def looks_ahead(self, name: str) -> bool:
-        """Whether `errors_ahead` takes this head."""
-        deep = f"{name}.hidden1.weight" in self.parameters
-        return self.reads(name) and deep and self.parameters[f"{name}.out.weight"].shape[-1] <= OUTPUTS
-
-    def errors_ahead(self, name: str, target: Tensor, weight: Tensor) -> Tensor:
-        """The same summed over all offsets within the episode, for a head that is told one."""
-        given, part = self.parameters, self.parts[name]
-        layers = [given[f"{name}.{layer}.{which}"] for layer in ("hidden1", "out") for which in ("weight", "bias")]
-        tables = _code_table(given, name), given[f"{name}.offset"], *layers, given[f"{name}.code.weight"]
-        rows = self.code, target, self.origins, weight
-        return ErrorsAhead.apply(part.path, part.observing, self.paths[name], *tables, *rows)
-
 
 def read(
     given: Parameters,
@@ -99,10 +85,10 @@ def read(
     code: Tensor | None,
     path: Tensor | None,
     offset: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:
+) -> Tensor:
     """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`.
 
-    Its output, and its first layer where gradients are wanted. A wide output has a low precision.
+    A wide output has a low precision.
     """
     table, indices, begins = None, [], []
     if code is not None:
@@ -116,11 +102,11 @@ def read(
     wide = last[0].shape[-1] > OUTPUTS
     reading = None if path is None else given[f"{name}.code.weight"]
     kept = [None, None] if wide else last
-    out, entered = Read.apply(part.path, part.observing, path, table, *inner, *kept, reading, indices, begins)
+    out = Read.apply(part.path, part.observing, path, table, *inner, *kept, reading, indices, begins)
     if wide:
         weight, bias = (value.to(out.dtype) for value in last)
         out = torch.baddbmm(bias.unsqueeze(1), out, weight)
-    return out, entered
+    return out
 
 
 def _code_table(given: Parameters, name: str) -> Tensor:
@@ -136,20 +122,16 @@ def heads(
     code: Tensor,
     steps: int,
     low: torch.dtype,
-    full: bool = False,
 ) -> Heads:
-    """Encoder and state of every row [S, R] from its codes; `full` is the gradient, else that of the running sum.
+    """Encoder and state of every row [S, R] from its codes, with the gradient of the running sum.
 
     All runs share the inputs, and `origins` [S, R] says which of them a row sees; its rows are steps × episodes.
     """
     features, parts = _encoded(parameters, shown, origins, low)
     readers = [*(name for name in parts if f"{name}.code.weight" in parameters), "quantisation", "cost"]
-    residual, entered = read(parameters, "residual", parts["residual"], before, None)
+    residual = read(parameters, "residual", parts["residual"], before, None)
     given = residual, parameters["codebook"], before, code, steps, len(readers), low
-    through = None
-    if full and entered is not None:
-        through = entered, parameters["residual.out.weight"], parameters["residual.code.weight"]
-    proposal, embedding, *paths = State.apply(*given, through)
+    proposal, embedding, *paths = State.apply(*given)
     felt = dict(zip(readers, paths, strict=True))
     return Heads(parameters, features, parts, code, proposal, embedding, felt, origins)
 

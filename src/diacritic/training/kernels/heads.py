@@ -212,7 +212,7 @@ def _from_first(
 
 
 class Read(torch.autograd.Function):
-    """A head's output [S, R, outputs] in fp32, and its first layer, from its observation part [S, R, H].
+    """A head's output [S, R, outputs] in fp32 from its observation part [S, R, H].
 
     Without a last layer the output is the last hidden layer, of low precision.
 
@@ -237,7 +237,7 @@ class Read(torch.autograd.Function):
         reading: Tensor | None,
         indices: Sequence[Tensor],
         begins: Sequence[int],
-    ) -> tuple[Tensor, Tensor | None]:
+    ) -> Tensor:
         S, R, H = part.shape
         outputs, deep = 0 if last is None else last.shape[-1], inner is not None
         low = [None if value is None else value.to(part.dtype).contiguous() for value in (inner, last, reading)]
@@ -263,10 +263,7 @@ class Read(torch.autograd.Function):
         ctx.save_for_backward(entered if keep else out, full[1], *low, *indices)
         ctx.begins, ctx.entries = tuple(begins), entries
         ctx.felt = None if embedding is None else embedding.dtype
-        ctx.set_materialize_grads(False)  # nothing flows into the first layer from outside
-        if entered is not None:
-            ctx.mark_non_differentiable(entered)
-        return out, entered
+        return out
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:

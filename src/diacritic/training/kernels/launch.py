@@ -36,15 +36,10 @@ SIZES = {
     "outer": Sizes(stages=3),
     "read": Sizes(128, 8, programs=132, chunk=128),
     "read of many": Sizes(stages=1),
-    "ahead": Sizes(),
-    "ahead down": Sizes(warps=8, stages=3),
-    "ahead first": Sizes(),
-    "ahead inner": Sizes(warps=8, stages=3, programs=132),
     "back": Sizes(),
     "first": Sizes(stages=3, chunk=128),
     "enter": Sizes(),
     "sum back": Sizes(512),
-    "flow back": Sizes(32),
     "perceptron": Sizes(128, 8, stages=1, programs=528),
     "perceptron back": Sizes(128, 8, stages=1, programs=528),
     "recurrence": Sizes(128, 8, stages=1),
@@ -61,7 +56,7 @@ SIZES = {
     "choose": Sizes(),
     "adam": Sizes(1024, 8),
 }
-"""By kernel, the best of a few tried on an H200; those of `ahead` and `of many` are chosen by registers alone.
+"""By kernel, the best of a few tried on an H200; those of `of many` are chosen by registers alone.
 
 They decide how fast a kernel is, not what it computes.
 """

@@ -74,18 +74,6 @@ class NarrowHeads:
         """Σ_r w_r ‖p_r − y_r‖² / A of every run, as the fused heads have it."""
         return SquaredError.apply(prediction, target, self.origins, weight, offset)
 
-    def looks_ahead(self, name: str) -> bool:
-        """Whether `errors_ahead` takes this head."""
-        return self.reads(name)
-
-    def errors_ahead(self, name: str, target: Tensor, weight: Tensor) -> Tensor:
-        """The same summed over all offsets within the episode, for a head that is told one."""
-        total = torch.zeros_like(weight[:, 0])
-        for j in range(1, target.shape[-3] if target.dim() == 3 else target.shape[1]):
-            offset = torch.full_like(self.code, j)
-            total = total + self.squared_error(self.read(name, offset), target, weight, offset)
-        return total
-
 
 class _Join(torch.autograd.Function):
     """left·W + right·V + b of every row, [S, R, H], with gradients of weights summed over parts of the rows."""

@@ -1,4 +1,4 @@
-"""The state: hard values forward; backward the reverse running sum of what flows into it, or the full recurrence."""
+"""The state: hard values forward, and backward the reverse running sum of what flows into it."""
 
 import torch
 import triton
@@ -39,45 +39,10 @@ def _sum_back(flows, into, columns, STEPS, ROWS: tl.constexpr):
         place -= columns
 
 
-@triton.jit
-def _flow_back(
-    flows,
-    entered,
-    leaving,
-    entering,
-    into,
-    episodes,
-    STEPS,
-    SIZE: tl.constexpr,
-    WIDTH: tl.constexpr,
-    ROWS: tl.constexpr,
-):
-    """λ_t = flows_t + λ_{t+1} + ((λ_{t+1} W_outᵀ) ⊙ 1[h_{t+1} > 0]) W_codeᵀ, for a tile of episodes of one run."""
-    run = tl.program_id(1).to(tl.int64)
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    shown = (row < episodes)[:, None]
-    size, wide = tl.arange(0, SIZE), tl.arange(0, WIDTH)
-    outward = tl.load(leaving + run * WIDTH * SIZE + (wide[None, :] * SIZE + size[:, None]))
-    inward = tl.load(entering + run * WIDTH * SIZE + (size[None, :] * WIDTH + wide[:, None]))
-    first = (run * STEPS + STEPS - 1) * episodes
-    later = tl.zeros((ROWS, SIZE), tl.float32)
-    for _ in range(STEPS):
-        place = (first + row)[:, None] * SIZE + size[None, :]
-        for k in tl.static_range(len(flows)):  # pyright: ignore[reportGeneralTypeIssues]
-            later += tl.load(flows[k] + place, mask=shown, other=0.0).to(tl.float32)
-        tl.store(into + place, later, mask=shown)
-        active = tl.load(entered + (first + row)[:, None] * WIDTH + wide[None, :], mask=shown, other=0.0) > 0
-        hidden = tl.where(active, tl.dot(later, outward, input_precision="tf32"), 0.0)
-        later = tl.dot(hidden, inward, later, input_precision="tf32")
-        first -= episodes
-
-
 class State(torch.autograd.Function):
     """Proposals ẽ_t = e_{C_{t−1}} + f_t and vectors e_{C_t}, both [S, T·N, d], from f [S, T·N, d] and codes [S, T·N].
 
     Both carry the gradient of the running sum F_t = e₀ + Σ_{s≤t} f_s, so f_t receives what flows into all later steps.
-    With `through`, which is h, W_out and W_code of f = W_out h, h = relu(… + W_code e_{C_{t−1}}), as [S, T·N, H],
-    [S, H, d] and [S, d, H], it also receives what flows through f itself: the full gradient.
     After them come `paths` tensors of that shape without content: a kernel that knows the state by its codes sends
     what flows back, of precision `low`, along one of its own.
     """
@@ -92,15 +57,13 @@ class State(torch.autograd.Function):
         steps: int,
         paths: int = 0,
         low: torch.dtype = torch.float32,
-        through: tuple[Tensor, Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, ...]:
         S, R, d = residual.shape
         proposal, embedding = torch.empty_like(residual), torch.empty_like(residual)
         given = [value.detach().contiguous() for value in (residual, codebook, before, code)]
         arguments = *given, proposal, embedding, R
         launch("enter", _enter, (tiles("enter", R), S), *arguments, K=codebook.shape[1], SIZE=d)
-        ctx.steps, ctx.full = steps, through is not None
-        ctx.save_for_backward(*(value.detach().contiguous() for value in through or ()))
+        ctx.steps = steps
         ctx.set_materialize_grads(False)
         empty = [torch.empty_strided((S, R, d), (0, 0, 0), dtype=low, device=residual.device) for _ in range(paths)]
         return proposal, embedding, *empty
@@ -109,13 +72,7 @@ class State(torch.autograd.Function):
     def backward(ctx, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         flows = tuple(flow.contiguous() for flow in gradients if flow is not None)
         S, R, d = flows[0].shape
-        episodes = R // ctx.steps
+        columns = R // ctx.steps * d
         into = torch.empty(S, R, d, device=flows[0].device)
-        if ctx.full:
-            arguments = flows, *ctx.saved_tensors, into, episodes
-            sizes = {"STEPS": ctx.steps, "SIZE": d, "WIDTH": ctx.saved_tensors[0].shape[-1]}
-            launch("flow back", _flow_back, (tiles("flow back", episodes), S), *arguments, **sizes)
-        else:
-            columns = episodes * d
-            launch("sum back", _sum_back, (tiles("sum back", columns), S), flows, into, columns, STEPS=ctx.steps)
-        return into, None, None, None, None, None, None, None
+        launch("sum back", _sum_back, (tiles("sum back", columns), S), flows, into, columns, STEPS=ctx.steps)
+        return into, None, None, None, None, None, None

@@ -6,11 +6,10 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.encoders import encode_action
-from diacritic.memory.layers import Weight, dense, linear
+from diacritic.memory.layers import Weight, dense, gru_cell, linear
 from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.distinct import distinct
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.trace import Trace
@@ -38,13 +37,7 @@ class FutureSufficiency:
         start = schedule.integers(STREAMS["bfs"], T, self.starts * N)
         episode = torch.arange(N, device=start.device).repeat(self.starts).expand_as(start)
         share = trace.episode_weight.repeat(1, self.starts) / self.starts
-        place, found = start * N + episode, None
-        if trace.rows.rest is not None:
-            found = distinct(trace, trace.rows.rest.flatten()[place], share, place)
-        if found is None:
-            code = look_up(trace.step_embedding.flatten(1, 2), place)
-        else:
-            start, episode, share, code = found.pick(start), found.pick(episode), found.weight, found.embedding
+        code = look_up(trace.step_embedding.flatten(1, 2), start * N + episode)
         fixed = start.is_cuda  # a program that is recorded once has one size
         if not fixed:
             start, order = start.sort(1)  # those that have the longest way come first
@@ -61,7 +54,7 @@ class FutureSufficiency:
                     values[:, :going] for values in (start, episode, share, left, inside, hidden)
                 )
             place = (start + j).clamp(max=T - 1) * N + episode
-            hidden = _gru(inputs.at(place), linear(parameters, "bfs.state", hidden), hidden)
+            hidden = gru_cell(parameters, "bfs.state", inputs.at(place), hidden)
             prediction = linear(parameters, "bfs.out", hidden).to(trace.weight.dtype)
             error = discrepancy(prediction, data.target.flatten(0, 1)[place], data.shape.symbolic)
             total = total + (error * inside.to(error.dtype) / left * share).sum(1)
@@ -91,10 +84,3 @@ class _Inputs:
         """At the steps t·N + n, [S, M]."""
         shown = place if self.observation is None else self.observation[place]
         return look_up(self.seen, shown) + look_up(self.did, self.previous[place])
-
-
-def _gru(inputs: Tensor, recurrent: Tensor, hidden: Tensor) -> Tensor:
-    reset, update, new = inputs.chunk(3, -1)
-    reset_h, update_h, new_h = recurrent.chunk(3, -1)
-    gate = torch.sigmoid(update + update_h)
-    return gate * hidden + (1 - gate) * torch.tanh(new + torch.sigmoid(reset + reset_h) * new_h)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.encoders import encode_action
-from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.layers import Parameters, Weight, dense, gru_cell, linear
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
@@ -54,7 +54,7 @@ class EveryContinuation:
         total = trace.weight.new_zeros(S, T * N)
         for j in range(1, min(T, self.reach + 1)):
             going = (T - j) * N  # those that have j steps before them come first
-            hidden = _gru(told[:, j * N :], hidden[:, :going], parameters)
+            hidden = gru_cell(parameters, "bfs.state", told[:, j * N :], hidden[:, :going])
             symbolic = data.shape.symbolic
             error = discrepancy(_read(parameters, "bfs", hidden), actions[:, j * N :], symbolic)
             if seen is not None:
@@ -72,14 +72,6 @@ class EveryContinuation:
         acted = encode_action(trace.parameters, previous if len(previous) == S else previous[0])
         rows = torch.cat([features.flatten(1, 2), acted.to(features.dtype)], -1)
         return linear(trace.parameters, "bfs.input", rows)
-
-
-def _gru(told: Tensor, hidden: Tensor, parameters: Parameters) -> Tensor:
-    """One step of PyTorch's GRU from its input projection."""
-    reset, update, new = told.chunk(3, -1)
-    reset_h, update_h, new_h = linear(parameters, "bfs.state", hidden).chunk(3, -1)
-    gate = torch.sigmoid(update + update_h)
-    return gate * hidden + (1 - gate) * torch.tanh(new + torch.sigmoid(reset + reset_h) * new_h)
 
 
 def _read(parameters: Parameters, name: str, hidden: Tensor) -> Tensor:

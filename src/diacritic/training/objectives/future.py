@@ -26,8 +26,6 @@ class FutureBehaviour:
     target: Literal["forecast", "recorded"] = "forecast"
     anneal: tuple[float, float] = (0.6, 0.8)
     """(1, 1) never anneals."""
-    offsets: Literal["one", "all"] = "one"
-    """One drawn offset for each episode and step, or the sum over all of them."""
     numbers: Numbers = "mean"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
@@ -44,16 +42,8 @@ class FutureBehaviour:
         }
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
-        T, N = data.horizon, data.episodes
-        if self.offsets == "one":
-            offset = trace.own(1 + schedule.integers(STREAMS["offset"], T - 1, T, N))
-            total = self._at(trace, data, offset)
-        elif trace.heads is not None and trace.heads.looks_ahead("future") and not data.shape.symbolic:
-            total = trace.heads.errors_ahead("future", self._wanted(data), trace.weight)
-        else:
-            total = torch.zeros_like(schedule.weight)
-            for j in range(1, T):
-                total = total + self._at(trace, data, torch.full_like(trace.step_code, j))
+        offset = schedule.integers(STREAMS["offset"], data.horizon - 1, data.horizon, data.episodes)
+        total = self._at(trace, data, trace.own(1 + offset))  # one for each episode and step
         scale = data.shape.action if self.numbers == "sum" and not data.shape.symbolic else 1
         return schedule.auxiliary * schedule.falling(*self.anneal) * total * scale
 

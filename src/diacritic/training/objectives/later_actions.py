@@ -1,4 +1,4 @@
-"""Event-agnostic supervision at all offsets by one wide head, as the paper's authors released it."""
+"""Event-agnostic supervision at all offsets by one wide head."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from torch import Tensor
 from diacritic.memory.layers import Weight, reader
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.data import Data
-from diacritic.training.objectives.base import discrepancy, need
+from diacritic.training.objectives.base import Numbers, discrepancy, need
 from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
 
@@ -23,6 +23,7 @@ class AllLaterActions:
 
     target: Literal["forecast", "recorded"] = "forecast"
     anneal: tuple[float, float] = (1, 1)
+    numbers: Numbers = "mean"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         sizes = architecture.feature_size, architecture.code_size, architecture.width
@@ -37,7 +38,7 @@ class AllLaterActions:
         else:
             wanted = need(data.forecast, "forecast", "all later actions")
         prediction = trace.read_steps("later").unflatten(-1, (T - 1, data.shape.action))
-        error = discrepancy(prediction, trace.own(wanted), data.shape.symbolic, "sum")
+        error = discrepancy(prediction, trace.own(wanted), data.shape.symbolic, self.numbers)
         inside = (later < T).to(error.dtype)[None, :, None]
         total = ((error * inside).sum(-1) * trace.step_weight).sum((1, 2))
         return schedule.auxiliary * schedule.falling(*self.anneal) * total

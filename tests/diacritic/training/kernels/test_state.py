@@ -47,36 +47,3 @@ def test_paths_carry_the_same_gradient_without_content() -> None:
     total = flows[0] + low[0].float() + low[1].float()
     later = total.view(S, T, N, d).flip(1).cumsum(1).flip(1).flatten(1, 2)
     torch.testing.assert_close(found, later, rtol=1e-5, atol=1e-5)
-
-
-def test_the_full_gradient_is_that_of_the_loop() -> None:
-    made = torch.Generator().manual_seed(2)
-    S, T, N, K, d, H = 2, 6, 19, 5, 16, 32
-
-    def normal(*size: int) -> torch.Tensor:
-        return torch.randn(S, *size, generator=made)
-
-    codebook, code = normal(K, d), torch.randint(K, (S, T, N), generator=made)
-    entering, leaving = normal(d, H) / 4, normal(H, d) / 4
-    driven = normal(T, N, H).requires_grad_()
-    before = torch.cat([torch.full_like(code[:, :1], K), code[:, :-1]], 1).flatten(1)
-    embedding, proposals, embeddings = torch.zeros(S, N, d), [], []
-    for t in range(T):
-        proposal = embedding + torch.relu(driven[:, t] + embedding @ entering) @ leaving
-        embedding = straight_through(look_up(codebook, code[:, t]), proposal)
-        proposals.append(proposal)
-        embeddings.append(embedding)
-    expected = torch.cat(proposals, 1), torch.cat(embeddings, 1)
-    carried = look_up(torch.cat([codebook, torch.zeros(S, 1, d)], 1), before)
-    entered = torch.relu(driven.flatten(1, 2) + carried @ entering)
-    given = entered @ leaving, codebook, before, code.flatten(1), T, 0, torch.float32
-    found = State.apply(*given, (entered, leaving, entering))
-    assert isinstance(found, tuple)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
-    pull = [torch.randn(S, T * N, d, generator=made) for _ in found]
-    one, other = (
-        torch.autograd.grad(torch.stack([pair[k] * pull[k] for k in range(2)]).sum(), driven)[0]
-        for pair in (found, expected)
-    )
-    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

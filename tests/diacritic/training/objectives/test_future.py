@@ -41,17 +41,6 @@ def test_one_drawn_offset_for_each_episode_and_step(data: Data, target: str) -> 
     torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
-def test_all_offsets_are_a_sum_over_them() -> None:
-    data = symbols(5, 3)
-    term = FutureBehaviour("recorded", (1, 1), "all")
-    at = scene([term], data)
-    values = {}
-    for s, t, n in at.places:
-        values[s, t, n] = sum((_at(at, "recorded", s, t, n, j) for j in range(1, 5)), torch.zeros(()))
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
-
-
 def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
     draws = [schedule_at(2, step).integers(STREAMS["offset"], 9, 30, 20) for step in (0, 1)]
     assert not torch.equal(draws[0], draws[1])
@@ -66,11 +55,11 @@ def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
 )
 def test_the_weight_is_held_and_brought_to_nothing(anneal: tuple[float, float], shares: tuple[float, ...]) -> None:
     data = symbols(5, 3)
-    term = FutureBehaviour("recorded", anneal, "all")  # without draws only the weight changes
+    term = FutureBehaviour("recorded", anneal)
     at = scene([term], data)
-    whole = FutureBehaviour("recorded", (1, 1), "all").loss(at.trace, data, at.schedule)
     for step, share in zip((0, 40, 70, 80, 99), shares, strict=True):
-        found = term.loss(at.trace, data, schedule_at(2, step, 100))
+        now = schedule_at(2, step, 100)
+        found, whole = (one.loss(at.trace, data, now) for one in (term, FutureBehaviour("recorded", (1, 1))))
         torch.testing.assert_close(found, share * whole, rtol=1e-5, atol=1e-6)
 
 

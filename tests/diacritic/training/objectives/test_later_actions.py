@@ -14,7 +14,7 @@ from diacritic.training.objectives.later_actions import AllLaterActions
 def test_squares_are_summed_over_offsets_and_numbers(target: str) -> None:
     data = vectors(5, 3)
     assert data.forecast is not None
-    term = AllLaterActions(target)  # pyright: ignore[reportArgumentType]
+    term = AllLaterActions(target, numbers="sum")  # pyright: ignore[reportArgumentType]
     at = scene([term], data, NARROW)
     values = {}
     for s, t, n in at.places:
