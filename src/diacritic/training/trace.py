@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -170,11 +171,19 @@ def row_weights(token: Tensor, episode_weight: Tensor, rows: int) -> Tensor:
 
 
 def step_trace(
-    parameters: Parameters, episode_weight: Tensor, horizon: int, drawn: Tensor | None, codebook: Tensor, **parts: Any
+    parameters: Parameters,
+    episode_weight: Tensor,
+    horizon: int,
+    drawn: Tensor | None,
+    codebook: Tensor,
+    found: Iterable[Tensor],
+    **more: Any,
 ) -> Trace:
-    """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `parts` are its other fields."""
+    """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `found` are features to code."""
+    features, side, proposal, embedding, code = found
     weight, rows = (episode_weight / horizon).repeat(1, horizon), Rows(horizon, episode_weight.shape[1], drawn=drawn)
-    return Trace(parameters, codebook, weight=weight, episode_weight=episode_weight, rows=rows, **parts)
+    state = features, side, proposal, embedding, code
+    return Trace(parameters, codebook, *state, weight, episode_weight, rows, **more)
 
 
 def head_trace(
@@ -187,6 +196,6 @@ def head_trace(
     prior_input: Tensor | None = None,
 ) -> Trace:
     """What the kernels found, for the objectives."""
-    found = {name: getattr(heads, name) for name in ("features", "proposal", "embedding", "code")}
-    parts = {**found, "side": heads.features, "heads": heads, "prior_input": prior_input}
-    return step_trace(parameters, episode_weight, horizon, drawn, codebook, **parts)
+    found = heads.features, heads.features, heads.proposal, heads.embedding, heads.code
+    given = parameters, episode_weight, horizon, drawn, codebook
+    return step_trace(*given, found, heads=heads, prior_input=prior_input)

@@ -47,12 +47,11 @@ def trace(
     driven = drive(parameters, "residual", side_information(parameters, inputs, exact), inputs.previous)
     features = observe(low, inputs) if lowered else exact
     side = side_information(low, inputs, features)
-    proposal, embedding, code = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None)
-    parts = {"features": features, "side": side, "proposal": proposal, "embedding": embedding, "code": code}
-    if architecture.prior_reads != "features":
-        parts["prior_input"] = prior_input(architecture, inputs, side)
+    states = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None)
+    read = None if architecture.prior_reads == "features" else prior_input(architecture, inputs, side)
     codebook = code_vectors(parameters["codebook"], architecture.bound)
-    return step_trace(low, episode_weight, data.horizon, drawn, codebook, **parts)
+    found = features, side, *states
+    return step_trace(low, episode_weight, data.horizon, drawn, codebook, found, prior_input=read)
 
 
 def narrow_fits(parameters: Parameters, architecture: Architecture, inputs: Inputs) -> bool:
