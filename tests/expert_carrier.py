@@ -1,7 +1,8 @@
 """A carrier built by hand that copies the expert of `two-cues` without jitter: its code is the step and what was shown.
 
-Code (t, hover, cue) is number 8 t + 4 hover + cue (cue 0 until the display is lit at step 3), its vector the unit
-vector of that number. Every rule of the residual is one hidden unit that is 1 where the rule applies and 0 elsewhere.
+Code (t, cue) is number 4 t + cue, its vector the unit vector of that number; the first bit of the cue is shown at step 4,
+the second at step 5, and 0 until then. Of the expert's coin it always takes 0. Every rule of the residual is one hidden
+unit that is 1 where the rule applies and 0 elsewhere.
 """
 
 import numpy as np
@@ -16,16 +17,16 @@ from diacritic.tasks.franka.layout import SLICES, WIDTH
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.tasks import make_task
 
-LIT = 3  # the first step with a lit display
-HEIGHT, DISPLAY = SLICES["tool position"].stop - 1, SLICES["display"].start
+LIT = 4  # the first step with a lit display
+SHOWN = SLICES["probe"].stop - 1  # the bit on the display
 
 
 def short_task() -> FrankaTask:
     return make_task("two-cues", gap=1, first_gap=1, jitter=0.0, no_noise=True)
 
 
-def code_of(t: int, hover: int, cue: int) -> int:
-    return 8 * t + 4 * hover + (cue if t >= LIT else 0)
+def code_of(t: int, cue: int) -> int:
+    return 4 * t + cue % (1, 2, 4)[min(max(t - LIT + 1, 0), 2)]
 
 
 def odd_scale() -> Scale:
@@ -37,7 +38,7 @@ def odd_scale() -> Scale:
 
 def expert_carrier(task: FrankaTask, scale: Scale, swapped: bool = False) -> tuple[dict[str, Tensor], Architecture]:
     """The weights of one run, without the axis of runs; `swapped` takes each slot for the other one."""
-    codes = 8 * task.horizon
+    codes = 4 * task.horizon
     width = codes + 8
     weights = {
         "observe.first.weight": torch.zeros(WIDTH, width, dtype=torch.float64),
@@ -53,9 +54,8 @@ def expert_carrier(task: FrankaTask, scale: Scale, swapped: bool = False) -> tup
         "act.out.bias": torch.zeros(4),
     }
     first = weights["observe.first.weight"]
-    for unit, (channel, sign) in enumerate([(HEIGHT, 1), *((DISPLAY + k, s) for k in (0, 1) for s in (-1, 1))]):
-        first[channel, unit] = sign
-    weights["observe.first.bias"] = scale.observation_mean.double() @ first
+    first[SHOWN, 0], first[SHOWN, 1] = -1, 1  # one unit for each value of the bit
+    weights["observe.first.bias"] = scale.observation_mean.double() @ first + torch.eye(width)[0]
     weights["observe.first.weight"] = scale.observation_deviation.double()[:, None] * first
     weights |= _rules(task, codes, width, swapped)
     weights["act.out.weight"] = torch.zeros(width, 4)
@@ -66,25 +66,19 @@ def expert_carrier(task: FrankaTask, scale: Scale, swapped: bool = False) -> tup
 def _rules(task: FrankaTask, codes: int, width: int, swapped: bool) -> dict[str, Tensor]:
     from_code, from_seen = torch.zeros(codes, width), torch.zeros(width, width)
     bias, out = torch.zeros(width), torch.zeros(width, codes)
-    unit = 0
-    for hover in (0, 1):  # no code yet: the height of the tool (0.35 or 0.41 m) tells the hover
-        sign = 2 * hover - 1
-        from_code[:, unit], from_seen[0, unit], bias[unit] = -100.0, 100.0 * sign, -38.0 * sign
-        out[unit, code_of(0, hover, 0)] = 1.0
-        unit += 1
-    for t in range(task.horizon - 1):
-        for hover in (0, 1):
-            for cue in range(4 if t + 1 >= LIT else 1):
-                before = code_of(t, hover, cue)
-                from_code[before, unit] = 1.0
-                after = cue
-                if t + 1 == LIT:  # and both lit channels must agree
-                    from_code[before, unit], bias[unit] = 10.0, -11.0
-                    from_seen[[1 + cue % 2, 3 + cue // 2], unit] = 1.0
-                    after = cue ^ 2 if swapped else cue
-                out[unit, code_of(t + 1, hover, after)] += 1.0
-                out[unit, before] -= 1.0
-                unit += 1
+    from_code[:, 0], bias[0], out[0, code_of(0, 0)] = -100.0, 1.0, 1.0  # no code yet
+    unit = 1
+    for t in range(1, task.horizon):
+        for cue in {code_of(t, cue) % 4 for cue in range(4)}:
+            before, after = code_of(t - 1, cue), cue
+            from_code[before, unit] = 1.0
+            if t in (LIT, LIT + 1):  # and the bit on the display must be that of the cue
+                from_code[before, unit], bias[unit] = 10.0, -10.0
+                from_seen[cue >> t - LIT & 1, unit] = 1.0
+                after = cue ^ 2 if swapped and t > LIT else cue
+            out[unit, code_of(t, after)] += 1.0
+            out[unit, before] -= 1.0
+            unit += 1
     return {
         "residual.code.weight": from_code,
         "residual.observation.weight": from_seen,
@@ -95,6 +89,5 @@ def _rules(task: FrankaTask, codes: int, width: int, swapped: bool) -> dict[str,
 
 
 def _actions(task: FrankaTask) -> np.ndarray:
-    """The expert's actions, [T, hover, cue, 4]."""
-    latents = {"theta": np.tile(np.arange(4), 2), "hover": np.repeat(np.arange(2), 4)}
-    return expert_episodes(FrankaBatch(task, 8, threads=1), latents).actions.reshape(task.horizon, 2, 4, 4)
+    """The expert's actions, [T, cue, 4]."""
+    return expert_episodes(FrankaBatch(task, 4, threads=1), {"theta": np.arange(4), "hover": 0}).actions
