@@ -86,8 +86,8 @@ class Leaning(Policies):
     def step(self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Any = None) -> Any:
         codes, actions = super().step(seen, previous, symbols, frames)
         self._t += 1
-        if self._t in self.task.reveals:
-            self._slot = np.sign(seen[..., SLICES["display"]][..., 1])  # the display's second channel shows the slot
+        if self._t == self.task.reveals[-1]:
+            self._slot = 2 * seen[..., SLICES["probe"]][..., 1] - 1  # the last bit on the display is the slot
         first = self.task.windows["gap2"].start
         lean = {first - 1: 0.5, self.task.decisions["slot"] - 1: -0.5}.get(self._t, 0.0)  # and straightens up again
         actions = actions.copy()

@@ -89,6 +89,7 @@ def row(dataset: Dataset, demos: Demos) -> Row:
         "dataset": dataset.name,
         "flaw": dataset.flaw,
         "task": dataset.task,
+        "task_version": demos.task_version,
         "parameters": dict(demos.parameters),
         "seed": demos.seed,
         "episodes": demos.episodes,

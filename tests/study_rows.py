@@ -14,6 +14,7 @@ def run_of(cell: Cell, seed: int = 0, **more: Any) -> Row:
     known = {
         "cell": cell.name,
         "configuration": cell.digest,
+        "task_version": cell.task.version,
         **{name: getattr(cell, name) for name in _FIELDS},
         **_TRAINED,
     }

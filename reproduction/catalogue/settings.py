@@ -39,10 +39,10 @@ def _forecaster() -> Value:
 
 def _observation() -> Value:
     from diacritic.studies.recordings import recorded_task
-    from diacritic.tasks.franka.layout import NOISE, SLICES
+    from diacritic.tasks.franka.layout import NOISE
 
-    size = max(part.stop for part in SLICES.values())
-    return value((1000 * NOISE, size, 100 * recorded_task(SETTINGS["gap 6"]).parameters["jitter"]))
+    task = recorded_task(SETTINGS["gap 6"])
+    return value((1000 * NOISE, len(task.channels), 100 * task.parameters["jitter"]))
 
 
 def _distances() -> Value:

@@ -43,8 +43,9 @@ def record(
     simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
 ) -> tuple[Demos, Binner]:
     """Record `episodes` demonstrations and fit the binner to them; the same seed gives the same recording."""
-    if batch < 1:
-        raise UserError("batch", f"expected at least one episode, not {batch}")
+    for name, count in (("batch", batch), ("episodes", episodes)):
+        if count < 1:
+            raise UserError(name, f"expected at least one episode, not {count}")
     if seed < 0:
         raise UserError("seed", f"{seed} is negative; give 0 or more")
     latents = task.draw(episodes, seed)

@@ -23,12 +23,12 @@ def test_robots_come_before_toys(recorded: Path):
     ]
     shown, _ = views(found, Inputs())
     assert shown["full"].startswith("two-cues jitter=")
-    assert shown["phases"][0][2] == "approach"
+    assert shown["phases"][0][2] == "home"
 
 
 def test_a_robot_task_without_a_recording_is_certified_as_designed(tmp_path: Path):
     task = make_task("two-cues", gap=1, first_gap=1)
-    make_run(tmp_path, 0, task="two-cues", task_version=1, parameters=dict(task.parameters))
+    make_run(tmp_path, 0, task="two-cues", task_version=2, parameters=dict(task.parameters))
     (subject,) = subjects(collect([str(tmp_path)]))
     assert subject.model is not None
     assert subject.model.digest == designed(task).digest

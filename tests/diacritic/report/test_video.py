@@ -30,7 +30,7 @@ def test_required_bits_of_the_carried_tasks(name: str, waiting: float, carrying:
     bits = Design.of(task).required
     assert in_phase(bits, task.windows["gap1"]) == {waiting}
     assert in_phase(bits, task.windows["gap2"]) == {carrying}
-    assert in_phase(bits, task.phase_steps("approach")) == {0}
+    assert in_phase(bits, task.phase_steps("to_scan")) == {0}
     assert bits[-1] == 0
 
 

@@ -106,7 +106,7 @@ def test_imitation_errors_are_told_by_phase(measured: Measured):
     rng = np.random.default_rng(0)
     each = rng.random(measured.held_out.imitation.shape)
     told = replace(measured, held_out=replace(measured.held_out, imitation=each)).row(1, "task")["imitation_error"]
-    assert told.keys() == {"all", "approach", "scan", "gap1", "grasp", "gap2", "place"}
+    assert told.keys() == {"all", *TASK.phases}
     for phase in told.keys() - {"all"}:
         assert told[phase] == pytest.approx(each[1, list(phase_steps(TASK, phase))].mean(), abs=1e-6)
     assert told["all"] == pytest.approx(each[1].mean(), abs=1e-6)

@@ -14,16 +14,18 @@ from diacritic.studies.tasks import task
 
 def test_as_many_episodes_as_the_cell_needs():
     usual = replace(PLAIN, task=task("two-cues", gap=6), demonstrations=None)
-    assert (demonstrations(usual), episodes(usual)) == (448, 1024)
-    assert episodes(replace(usual, demonstrations=1152)) == 2048
+    assert (demonstrations(usual), episodes(usual)) == (448, 512)
+    assert episodes(replace(usual, demonstrations=1152)) == 1280
+    assert episodes(replace(usual, task=task("two-cues", gap=20))) == 576
+    assert episodes(replace(usual, task=task("weighing"))) == 1024
     assert episodes(PLAIN) == 40
 
 
 def test_names_tell_recordings_apart():
     seen = replace(PLAIN, task=task("two-cues", gap=6, pixels=True, recording=3))
-    assert recording_name(PLAIN) == "two-cues-first_gap1-gap1-40-s0"
-    assert recording_name(PLAIN, fresh=True) == "two-cues-first_gap1-gap1-40-s1"
-    assert recording_name(seen) == "two-cues-gap6-pixels-1024-s3"
+    assert recording_name(PLAIN) == "two-cues-first_gap1-gap1-v2-40-s0"
+    assert recording_name(PLAIN, fresh=True) == "two-cues-first_gap1-gap1-v2-40-s1"
+    assert recording_name(seen) == "two-cues-gap6-v2-pixels-512-s3"
     assert recorded_task(seen.task).parameters["gap"] == 6
 
 
