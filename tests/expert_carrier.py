@@ -1,8 +1,8 @@
 """A carrier built by hand that copies the expert of `two-cues` without jitter: its code is the step and what was shown.
 
 Code (t, cue) is number 4 t + cue, its vector the unit vector of that number. The first bit of the cue is shown at
-step 4, the second at step 5; each is 0 until then. Of the expert's coin it always takes 0. Every rule of the residual is one hidden
-unit that is 1 where the rule applies and 0 elsewhere.
+step 4, the second at step 5; each is 0 until then. Of the expert's coin it always takes 0. Every rule of
+the residual is one hidden unit that is 1 where the rule applies and 0 elsewhere.
 """
 
 import numpy as np
