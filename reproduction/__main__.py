@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from diacritic.cli import dispatch
 from reproduction.commands.beyond import BeyondPaper
+from reproduction.commands.forever import Forever, ForeverTraining
 from reproduction.commands.paper import (
     Certificates,
     Figure,
@@ -38,6 +39,8 @@ COMMANDS = {
     "live": Live,
     "ship": Ship,
     "beyond-paper": BeyondPaper,
+    "forever": Forever,
+    "forever-training": ForeverTraining,
 }
 
 

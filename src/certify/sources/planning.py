@@ -66,7 +66,7 @@ class Planner:
         """Point-based value iteration at sampled beliefs; each vector that is left is a node."""
         points = self._beliefs(nodes, seed)
         alpha = np.full((1, len(self.pomdp.states)), self.reward.min() / (1 - self.discount))
-        for _ in range(_SWEEPS // 4):
+        for _ in range(_SWEEPS // 2):
             alpha, _, _ = self._backup(points, alpha)
             alpha = np.unique(alpha.round(9), axis=0)
         _, acts, following = self._backup(points, alpha)
@@ -80,7 +80,7 @@ class Planner:
         return Controller(int(best[0]), law, moves)
 
     def _beliefs(self, count: int, seed: int) -> Floats:
-        """The start, and beliefs on random walks from it."""
+        """The start, and beliefs on walks from it; every other step is the one that QMDP would take."""
         chance = np.random.default_rng(seed)
         start = np.zeros(len(self.pomdp.states))
         for s, p in self.pomdp.start.items():
@@ -90,11 +90,12 @@ class Planner:
         for step in range(20 * count):
             if len(points) >= count:
                 break
-            a = int(chance.integers(len(self.pomdp.actions)))
+            greedy = int((self.action_values @ belief).argmax())
+            a = greedy if step % 2 else int(chance.integers(len(self.pomdp.actions)))
             joint = (belief @ self.move[a])[:, None] * self.show[a]
             weight = joint.sum(axis=0)
             z = int(chance.choice(len(weight), p=weight / weight.sum()))
-            belief = start if step % 12 == 11 else joint[:, z] / weight[z]
+            belief = start if step % 40 == 39 else joint[:, z] / weight[z]
             if min(np.abs(belief - other).sum() for other in points) > 1e-3:
                 points.append(belief)
         return np.array(points)

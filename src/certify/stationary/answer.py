@@ -36,6 +36,7 @@ REGIMES = {
     3: "the expert knows more than a history tells; more posteriors are reached than were followed",
 }
 _MOST_CODES = 2_000  # strong classes whose codes are counted
+_MOST_FLOOR = 250  # windows whose long run is computed for the floor of regime 3
 _MOST_FRAMES = 400  # strong classes whose frames are counted
 
 
@@ -214,14 +215,14 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
     except TooMany as limit:
         raise UserError("process", f"{limit} are reached; raise the limit, or give a smaller world") from None
     relation = compatibility(observer)
+    inexact = windows is not None and windows.error > 0
     codes = None
-    if relation.observer.size <= _MOST_CODES:
+    if not inexact and relation.observer.size <= _MOST_CODES:
         codes = fewest_codes(relation.observer, relation.conflicts, effort.seconds)
     try:
         rates = stationary_rates(process, relation, effort.steps, effort.gamma)
     except TooMuchWork:
         rates = None
-    inexact = windows is not None and windows.error > 0
     floor = _window_floor(process, windows) if windows is not None and inexact else None
     short = None
     if inexact and effort.horizon:
@@ -256,7 +257,12 @@ def _widest(process: Process, effort: Effort) -> Windows:
 
 
 def _window_floor(process: Process, windows: Windows) -> LogSum | None:
-    """Bits that every exact machine needs in the long run: windows that surely conflict are kept apart."""
+    """Bits that every exact machine needs in the long run: windows that surely conflict are kept apart.
+
+    Where the windows are too many for an exact long run, shorter ones give a floor as well.
+    """
+    while windows.k and windows.observer.size > _MOST_FLOOR:
+        windows = window_observer(process, windows.k - 1)
     observer = windows.observer
     try:
         chain = class_chain(process, observer, np.arange(observer.size))

@@ -120,9 +120,12 @@ class Process:
         """The process as a document that `from_json` and the checker read."""
         return self.canonical_bytes.decode() + "\n"
 
-    def model(self, horizon: int) -> Model:
-        """The first `horizon` steps as a finite model; an episode that ended shows `(end)` and the expert rests."""
-        names = {name: a for a, name in enumerate(self.actions)}
+    def model(self, horizon: int, stop: Rational = 0) -> Model:
+        """The first `horizon` steps as a finite model; an episode that ended shows `(end)` and the expert rests.
+
+        With `stop`, an episode is also broken off after each step with that probability.
+        """
+        names, cut = {name: a for a, name in enumerate(self.actions)}, rational(stop, "stop")
 
         def observe(t: int, x: int) -> str:
             return "(end)" if x < 0 else self.observations[self.observation[x]]
@@ -132,7 +135,8 @@ class Process:
 
         def move(t: int, x: int, action: str) -> dict[int, Rational]:
             row = self.moves[x].get(names[action], ()) if x >= 0 else ()
-            return dict(row) if row else {-1: Fraction(1)}
+            after: dict[int, Rational] = {y: p * (1 - cut) for y, p in row}
+            return (after | {-1: cut}) if row else {-1: 1}
 
         return Model.from_generative(horizon, dict(self.start), observe, expert, move, self.name)
 

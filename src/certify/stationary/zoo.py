@@ -71,6 +71,44 @@ def repeated_cues(cues: int = 2, show: int = 4, ask: int = 3) -> Process:
     )
 
 
+def memory_chain(bits: int = 2, mean: int = 10) -> Process:
+    """A word of `bits` bits is shown once; after a geometric delay one of them is asked for and the episode ends."""
+    leave = Fraction(1, mean)
+
+    def move(x: tuple[str, str], action: str) -> dict[tuple[str, str], Fraction] | None:
+        if x[0] not in ("cue", "hall"):
+            return None
+        return {(f"ask{k}", x[1]): leave / bits for k in range(bits)} | {("hall", x[1]): 1 - leave}
+
+    words = [f"{number:0{bits}b}" for number in range(2**bits)]
+    return Process.from_generative(
+        {("cue", word): Fraction(1, len(words)) for word in words},
+        lambda x: f"cue{x[1]}" if x[0] == "cue" else x[0],
+        lambda x: f"say{x[1][int(x[0][3:])]}" if x[0].startswith("ask") else "wait",
+        move,
+        "memory-chain",
+    )
+
+
+def signpost_corridor(turns: int = 2, mean: int = 3) -> Process:
+    """A signpost names the next `turns` turns; before each fork lies a hall of unknown length, then a new sign."""
+    arrive = Fraction(1, mean)
+    signs = [f"{number:0{turns}b}".replace("0", "L").replace("1", "R") for number in range(2**turns)]
+    posts = {("sign", sign): Fraction(1, len(signs)) for sign in signs}
+
+    def move(x: tuple[str, str], action: str) -> dict[tuple[str, str], Fraction]:
+        left = x[1][1:] if x[0] == "fork" else x[1]
+        return {("fork", left): arrive, ("hall", left): 1 - arrive} if left else posts
+
+    return Process.from_generative(
+        posts,
+        lambda x: f"sign-{x[1]}" if x[0] == "sign" else x[0],
+        lambda x: f"turn-{x[1][0]}" if x[0] == "fork" else "walk",
+        move,
+        "signpost-corridor",
+    )
+
+
 def blinker(period: int = 6) -> Process:
     """Nothing is ever shown; the expert flashes once in every `period` steps."""
     return Process.from_generative(
@@ -264,7 +302,8 @@ class Task:
         return {key: value.default for key, value in signature(self.make).parameters.items()}
 
 
-_MAKERS = (running_parity, counter, n_back, delayed_cue, repeated_cues, blinker, hallway, tiger, heaven_hell)
+_MAKERS = (running_parity, counter, n_back, delayed_cue, memory_chain, repeated_cues, signpost_corridor, blinker)
+_MAKERS += (hallway, tiger, heaven_hell)
 _MAKERS += (cheese_maze, two_door_heist, three_histories, noisy_cue)
 TASKS = {name: Task(name, make) for make in _MAKERS for name in [make.__name__.replace("_", "-")]}
 

@@ -8,7 +8,7 @@ import tyro
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.tasks.named import model_in_one_word, named_model
+from diacritic.tasks.named import model_in_one_word, named_model, named_process
 
 if TYPE_CHECKING:
     from certify import Model
@@ -29,11 +29,19 @@ class Export:
     word."""
     onnx: bool = False
     """Write one step of the policy as an ONNX file instead; its only memory must be a code."""
+    forever: bool = False
+    """Prove the machine at every horizon instead: the run learned a task such as `forever:counter horizon=12`. One file
+    is written (certify-machine/2), which `python -m certify counter --forever --check FILE` proves again."""
 
     def run(self) -> int:
+        from diacritic.measure.export_forever import export_forever
         from diacritic.measure.runs import export
         from diacritic.rollout.export import Exported
 
+        if self.forever:
+            machine, verdict = export_forever(self.run_folder, self.out, self.task)
+            print(f"{self.out}: {machine.codes} codes, {verdict.text}")
+            return 0
         found = export(self.run_folder, self.out, onnx=self.onnx, task=self.task)
         print("\n".join(found.lines()) if isinstance(found, Exported) else f"{found}: one step of the policy, ONNX")
         return 0
@@ -51,8 +59,12 @@ class Play:
     """Sampled episodes."""
     seed: int = 0
     """Seed of the episodes."""
+    forever: bool = False
+    """Prove instead that it is right at every horizon of a task such as `forever:counter`, or say where it errs."""
 
     def run(self) -> int:
+        if self.forever:
+            return self._prove()
         if self.episodes < 1:
             raise UserError("play", f"--episodes is at least 1, not {self.episodes}")
         from diacritic.rollout.machine_file import RunnableMachine
@@ -71,6 +83,18 @@ class Play:
         else:
             print(f"errs at step {found.t}, after {found.history}: {found.policy}, not {found.expert}")
         return 0
+
+    def _prove(self) -> int:
+        """0 if the machine in the file is right after every history, 1 with a shortest one after which it errs."""
+        from certify.stationary.machine import right_for_ever
+        from diacritic.rollout.forever import machine_of_file
+        from diacritic.rollout.machine_file import RunnableMachine
+
+        machine_file = RunnableMachine.load(self.machine)
+        words = list(self.task) or machine_file.task.split()
+        verdict = right_for_ever(machine_of_file(machine_file), named_process(words[0], words[1:]))
+        print(f"{self.machine}: {verdict.text}")
+        return 0 if verdict.right else 1
 
     def _own_model(self, machine_file: "RunnableMachine") -> "Model":
         """The model that was exported with the machine, where it still lies beside it, or the zoo's."""

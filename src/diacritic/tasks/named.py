@@ -1,4 +1,7 @@
-"""Finite models by the words of a command line: a model file, or a zoo instance with KEY=VALUE parameters."""
+"""Finite models by the words of a command line: a model file, or a zoo instance with KEY=VALUE parameters.
+
+`forever:counter horizon=12 modulus=3` is the first 12 steps of a task without an end; `stop=1/10` breaks episodes off.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +9,12 @@ from pathlib import Path
 
 from certify import Model
 from certify.errors import UserError
+from certify.stationary.process import Process
+from certify.stationary.zoo import build as build_process
 from certify.zoo import build
+
+FOREVER = "forever:"  # before the name of a task without an end
+HORIZON = "12"
 
 
 def pairs(texts: Sequence[str]) -> dict[str, str]:
@@ -26,7 +34,13 @@ def is_model_file(name: str) -> bool:
 
 
 def named_model(name: str, parameters: Sequence[str] = ()) -> Model:
-    """A zoo instance with KEY=VALUE parameters, or a model file."""
+    """A zoo instance with KEY=VALUE parameters, the beginning of a task without an end, or a model file."""
+    if name.startswith(FOREVER):
+        given = {"horizon": HORIZON, **pairs(parameters)}
+        if not given["horizon"].isdecimal() or not 1 <= int(given["horizon"]) <= 1000:
+            raise UserError("horizon", f"expected a number of steps from 1 to 1000, not {given['horizon']!r}")
+        model = named_process(name, parameters).model(int(given["horizon"]), given.get("stop", 0))
+        return replace(model, name=" ".join([name, *parameters]))
     if not is_model_file(name):
         return build(name, **pairs(parameters))
     if parameters:
@@ -35,6 +49,14 @@ def named_model(name: str, parameters: Sequence[str] = ()) -> Model:
         return replace(Model.load(name), name=Path(name).stem)
     except UserError as problem:
         raise UserError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
+
+
+def named_process(name: str, parameters: Sequence[str] = ()) -> Process:
+    """The task without an end that a training task is the beginning of."""
+    if not name.startswith(FOREVER):
+        raise UserError(name, f"has a last step; expected a task without an end, such as {FOREVER}counter modulus=3")
+    given = {key: value for key, value in pairs(parameters).items() if key not in ("horizon", "stop")}
+    return build_process(name.removeprefix(FOREVER), **given)
 
 
 def model_in_one_word(text: str) -> Model:

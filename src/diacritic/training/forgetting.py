@@ -136,16 +136,17 @@ def forget(
     effort: Effort | None = None,
     fresh: bool = True,
     worse: float = WORSE,
+    merged: list[Merged | None] | None = None,
 ) -> Forgotten:
     """Fit every run to its own merged codes; runs that would lose by it stay as they are.
 
-    The imitation loss may rise by 5 % and by `worse`.
+    The imitation loss may rise by 5 % and by `worse`. With `merged`, these codes are learned; a run with None stays.
 
     A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
     """
     traces = cohort_traces(cohort) if traces is None else traces
     count, data = cohort.plan.carrier.codes, cohort.data
-    merged = [merge_codes(run, count) for run in traces]
+    merged = [merge_codes(run, count) for run in traces] if merged is None else merged
     codes = [run.codes if found is None else found.codes for run, found in zip(traces, merged, strict=True)]
     given = torch.from_numpy(np.stack(codes)).to(cohort.device, torch.int64)
     before = _imitation(cohort)

@@ -20,6 +20,7 @@ KNOWN = [  # name, parameters, bits in the long run, bits with a clock, fewest c
     ("n-back", {"lag": 3}, 3.0, 3.0, 8, 2),
     ("delayed-cue", {"mean": 10}, 10 / 11, 10 / 11, 2, 1),
     ("delayed-cue", {"cues": 4, "mean": 10}, 20 / 11, 20 / 11, 4, 1),
+    ("memory-chain", {"bits": 2, "mean": 10}, 19 / 11, 19 / 11, 4, 1),
     ("repeated-cues", {}, 0.75, 0.75, 2, 1),
     ("blinker", {"period": 6}, math.log2(6), 0.0, 6, 4),
     ("hallway", {}, 1.0, 1.0, 2, 0),
@@ -61,7 +62,7 @@ def test_the_three_regimes_are_told_apart():
 
 
 def test_where_compatibility_is_not_transitive_the_bracket_closes():
-    for name in ("three-histories", "two-door-heist", "heaven-hell"):
+    for name in ("three-histories", "two-door-heist", "heaven-hell", "signpost-corridor"):
         answer = certify_forever(build(name))
         assert answer.relation.transitive is False
         assert answer.certified

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from counting_tables import counting_table
 
 from certify.check import main as check
 from certify.errors import UserError
@@ -12,6 +13,8 @@ from diacritic.commands.export import Export, Play
 from diacritic.files.run import find_runs
 from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
+from diacritic.rollout.machine_file import minimal_machine
+from diacritic.tasks.named import model_in_one_word
 from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.preset import preset
@@ -90,3 +93,27 @@ def test_a_run_of_a_model_file_needs_nothing_else(tmp_path: Path, capsys: pytest
     (tmp_path / "machine.model.json").write_text(build("gap").to_json())
     assert main(["play", str(out)]) == 2
     assert "is not the model that the machine was exported from" in capsys.readouterr().err
+
+
+def test_a_machine_is_proved_at_every_horizon_of_a_task_without_an_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = "forever:counter horizon=5 modulus=2"
+    model = model_in_one_word(task)
+    facts = [{"kind": "symbolic", "task": task, "model_sha256": model.digest}]
+    run = save_runs(Cohort(PLAN, from_model(model, 50)), tmp_path / "runs", facts)[0]
+    out = tmp_path / "machine.json"
+    with pytest.raises(UserError, match="wrong at step"):
+        Export(run, out, forever=True).run()
+    assert not out.exists()
+    monkeypatch.setattr("diacritic.measure.export_forever.machines", lambda *_: [counting_table(model, 8)])
+    assert Export(run, out, forever=True).run() == 0
+    assert "2 codes, right at every horizon" in capsys.readouterr().out
+    assert main(["certify", "counter", "--modulus", "2", "--forever", "--check", str(out)]) == 0
+    assert main(["certify", "counter", "--modulus", "3", "--forever", "--check", str(out)]) == 1
+    minimal_machine(counting_table(model, 4), model).save(tmp_path / "file.json")
+    capsys.readouterr()
+    status = Play(tmp_path / "file.json", forever=True).run()
+    assert (status == 0) == ("right at every horizon" in capsys.readouterr().out)
+    with pytest.raises(UserError, match="has a last step"):
+        Play(tmp_path / "file.json", ("counter",), forever=True).run()

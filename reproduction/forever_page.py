@@ -1,0 +1,114 @@
+"""The page with all published models: what their experts require for ever."""
+
+from collections.abc import Sequence
+
+from certify.errors import UserError
+from reproduction.forever import EXPERTS, Row
+
+_HEAD = """# For ever: all files
+
+<!-- Written by reproduction.forever_page: change it there. -->
+
+Every model that was found, with the experts that it was asked for. `python -m reproduction forever FOLDER` runs what
+has no row in `results/forever.jsonl` yet; [For ever](for_ever.md) says what is asked. Bits are those of the long run. A
+bracket stands where they are not proved; with ~ its upper end is a machine that errs a little. A dash stands where no
+answer was found, with the reason below; an empty cell was not run yet. In parentheses: the fewest codes of one machine.
+An episode that ends is followed by another one. Random controllers have three nodes, policy graphs up to thirty; QMDP
+is a rule on beliefs; a privileged expert sees the state.
+"""
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The whole page."""
+    lines = [_HEAD, *counts(rows), "", "## Cassandra's files", "", *_cassandra(rows), "", "## PRISM models", ""]
+    return "\n".join([*lines, *_prism(rows), "", "## Reasons", "", *_reasons(rows), ""])
+
+
+def renewed(text: str, name: str, lines: Sequence[str]) -> str:
+    """A page with the lines between its two marks renewed."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    if begin not in text or end not in text:
+        raise UserError(name, f"the page lacks the marks {begin} and {end}")
+    return "\n".join([text.partition(begin)[0] + begin, *lines, end + text.partition(end)[2]])
+
+
+def counts(rows: Sequence[Row]) -> list[str]:
+    lines = ["| models | expert | cases | exact for ever | of these not transitive | bracket | no bits | no answer |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
+    for kind, inside in (("Cassandra's files", _is_cassandra), ("PRISM models", lambda row: not _is_cassandra(row))):
+        for expert in EXPERTS:
+            own = [row for row in rows if inside(row) and row["expert"] == expert]
+            if own:
+                exact = [row for row in own if row.get("certified")]
+                counts = (len(own), len(exact), sum(row["transitive"] is False for row in exact))
+                answered = [row for row in own if "regime" in row and not row["certified"]]
+                open_ones = sum(row["upper"] is not None for row in answered)
+                counts += (open_ones, len(answered) - open_ones, sum("regime" not in row for row in own))
+                lines.append(f"| {kind} | {expert} | {' | '.join(map(str, counts))} |")
+    return lines
+
+
+def _is_cassandra(row: Row) -> bool:
+    return row["file"].endswith(".pomdp")
+
+
+def _cassandra(rows: Sequence[Row]) -> list[str]:
+    """One row a file: bits and codes of each expert."""
+    lines = [f"| file | states | {' | '.join(EXPERTS)} |", f"|---|---:|{'---:|' * len(EXPERTS)}"]
+    files: dict[str, dict[str, Row]] = {}
+    for row in filter(_is_cassandra, rows):
+        files.setdefault(row["file"], {})[row["expert"]] = row
+    for name, by_expert in sorted(files.items()):
+        states = max(row.get("states", 0) for row in by_expert.values())
+        short = name.rsplit("/", 1)[-1].removesuffix(".pomdp")
+        cells = [_cell(by_expert[expert]) if expert in by_expert else "" for expert in EXPERTS]
+        lines.append(f"| {short} | {states or '–'} | {' | '.join(cells)} |")
+    return lines
+
+
+def _prism(rows: Sequence[Row]) -> list[str]:
+    lines = [
+        "| model | states | bits | codes | frames with actions | frames | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        if not _is_cassandra(row) and "regime" in row:
+            name = row["file"].removesuffix("/sketch.templ").removeprefix("models/")
+            frames = [_frames(row, key) for key in ("frames_with_actions", "frames_without_actions")]
+            cells = [f"{row['states']:,}", _bits(row), _codes(row), *frames, f"{row['seconds']:.1f}"]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    """Each reason with the cases that have it."""
+    cases: dict[str, list[str]] = {}
+    for row in rows:
+        if "reason" in row:
+            name = row["file"].removesuffix("/sketch.templ").removeprefix("models/").rsplit("/", 1)[-1]
+            cases.setdefault(row["reason"].splitlines()[0][:160], []).append(f"{name} ({row['expert']})")
+    return [f"- {reason}: {', '.join(names)}." for reason, names in sorted(cases.items())]
+
+
+def _cell(row: Row) -> str:
+    return f"{_bits(row)} ({_codes(row)})" if "regime" in row else "–"
+
+
+def _bits(row: Row) -> str:
+    if row["upper"] is None:
+        return "?"
+    if row["certified"]:
+        return f"{row['upper']:.4g}"
+    error = "" if row["error"] == "0" else "~"
+    return f"[{row['lower'] or 0:.4g}, {row['upper']:.4g}{error}]"
+
+
+def _codes(row: Row) -> str:
+    codes = row["codes"]
+    if codes is None:
+        return "–"
+    return str(codes["count"]) if codes["count"] is not None else f"{codes['low']}–{codes['high']}"
+
+
+def _frames(row: Row, key: str) -> str:
+    return "–" if key not in row else "none" if row[key] is None else str(row[key])

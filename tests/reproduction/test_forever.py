@@ -1,0 +1,87 @@
+"""The studies of every horizon: cases, limits, rows and pages."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from certify.errors import UserError
+from certify.sources import pomdp
+from reproduction.commands.forever import Forever
+from reproduction.forever import EXPERTS, answer_row, cases, limited
+from reproduction.forever_page import page, renewed
+from reproduction.forever_training import FAMILIES, table
+
+ROOT = Path(__file__).parents[2]
+TIGER = Path(pomdp.__file__).parent / "data" / "tiger.pomdp"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("tiger.pomdp", "copy.pomdp"):
+        shutil.copy(TIGER, tmp_path / name)
+    (tmp_path / "notes.txt").write_text("not a world")
+    (tmp_path / "chain.templ").write_text("dtmc\n")
+    return tmp_path
+
+
+def test_every_file_is_asked_once_with_all_experts(folder: Path):
+    assert [expert for _, expert in cases(folder)] == list(EXPERTS)
+
+
+def test_rows_and_the_page(folder: Path, tmp_path: Path):
+    out, text = tmp_path / "rows.jsonl", tmp_path / "page.md"
+    assert Forever(folder, out, text, seconds=100).run() == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["expert"] for row in rows} == set(EXPERTS)
+    by_expert = {row["expert"]: row for row in rows}
+    assert by_expert["policy graph"]["certified"]
+    assert by_expert["policy graph"]["upper"] == by_expert["policy graph"]["lower"]
+    assert all(row["seconds"] >= 0 and row["file"].endswith(".pomdp") for row in rows)
+    assert "| Cassandra's files | policy graph | 1 | 1 |" in text.read_text()
+    before = out.read_text()
+    assert Forever(folder, out, None).run() == 0
+    assert out.read_text() == before, "what has a row is not run again"
+
+
+def test_a_refused_file_has_a_reason(tmp_path: Path):
+    path = tmp_path / "broken.pomdp"
+    path.write_text("discount: 0.9\n")
+    assert "reason" in answer_row(path, EXPERTS[0])
+    assert "broken" in page([{"file": "broken.pomdp", "expert": EXPERTS[0], "reason": "why", "seconds": 0.0}])
+
+
+def test_time_and_memory_are_limited():
+    assert limited(lambda: {"upper": 1.0}, 10)["upper"] == 1.0
+
+    def forever() -> dict[str, float]:
+        while True:
+            pass
+
+    assert limited(forever, 1) == {"reason": "more than 1 s"}
+    assert "GB" in limited(lambda: {"upper": float(len(bytearray(2**40)))}, 10)["reason"]
+
+
+def test_marks_that_a_page_lacks_are_named():
+    assert renewed("a\n<!-- x -->\nold\n<!-- end of x -->\nb\n", "x", ["new"]) == (
+        "a\n<!-- x -->\nnew\n<!-- end of x -->\nb\n"
+    )
+    with pytest.raises(UserError, match="lacks the marks"):
+        renewed("a", "x", [])
+
+
+def test_the_committed_pages_show_the_committed_rows():
+    rows = [json.loads(line) for line in (ROOT / "results/forever.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (ROOT / "docs/for_ever_files.md").read_text(encoding="utf-8") == page(rows)
+    trained = (ROOT / "results/forever-training.jsonl").read_text(encoding="utf-8").splitlines()
+    text = (ROOT / "docs/for_ever.md").read_text(encoding="utf-8")
+    assert renewed(text, "forever-training", table([json.loads(line) for line in trained])) == text
+
+
+def test_families_are_the_beginnings_of_their_processes():
+    assert len(FAMILIES) == 6
+    for family in FAMILIES:
+        assert family.model.horizon <= 20
+        shown = {family.model.graph.observations[k] for k in range(len(family.model.graph.observations))}
+        assert set(family.process.observations) <= shown
