@@ -7,7 +7,12 @@ import pytest
 from diacritic.files.ledger import problem_of, read_ledger
 
 RESULTS = Path(__file__).parents[2] / "results"
-OTHERS = {"acceptance", "preset-search"}  # of recordings and of combinations of settings, not of runs
+OTHERS = {
+    "acceptance",
+    "preset-search",
+    "forever",
+    "forever-training",
+}  # not of judged runs: recordings, settings, proofs
 LEDGERS = [path for path in sorted(RESULTS.rglob("*.jsonl")) if path.parent.name in ("results", "live")]
 
 
