@@ -26,6 +26,7 @@ from certify.core.rates import conditional_rate
 from certify.core.relations import Matrix
 from certify.errors import UserError
 from certify.machines.machine import Machine, State
+from certify.optional import import_optional
 from certify.sources.adapter import readable
 from certify.witness import distinguish, history_text, word_text
 
@@ -84,6 +85,7 @@ class Distinctions:
     missed: tuple[int, ...]  # treated alike, though the expert will act differently
     surplus_pairs: tuple[Pair, ...]  # the first few
     missed_pairs: tuple[Pair, ...]
+    carried: tuple[float, ...]  # of the required bits, those that it has: I(Γ_t; what it goes into the step with | O_t)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class PolicyReport:
     wrong: tuple[Fraction, ...]  # of each step: the probability of the histories where it differs from the expert
     wrong_histories: int
     differences: tuple[Difference, ...]  # the first few
+    needed: tuple[float, ...]  # of each step: the bits of the best machine, of which `carried` is a part
     required: tuple[tuple[float, float], ...]  # of each step: the bracket of the requirement in bits
     behaviour: Distinctions
     state: Distinctions | None  # None: the policy exposes no state
@@ -118,11 +121,18 @@ class PolicyReport:
         lines += [f"differs at step {d.t}, after {d.history}: {d.policy}, not {d.expert}" for d in self.differences]
         for told in (self.behaviour, self.state):
             if told is not None:
+                lines += self._short(told)
                 lines += [f"surplus by {told.by}, {two.text()}" for two in told.surplus_pairs]
                 lines += [f"missed by {told.by}, {two.text()}" for two in told.missed_pairs]
         if self.incomplete:
             lines.append(f"the exposed state is not all of its memory: {self.incomplete}")
         return "\n".join(lines)
+
+    def _short(self, told: Distinctions) -> Iterator[str]:
+        """Where it carries less than is needed."""
+        for t, (bits, need) in enumerate(zip(told.carried, self.needed, strict=True)):
+            if need - bits > 1e-9:
+                yield f"by {told.by} it carries {bits:.3f} of {need:.3f} bits at step {t + 1}"
 
     def _verdict(self) -> str:
         if self.reproduces:
@@ -133,7 +143,7 @@ class PolicyReport:
         groups = [self.behaviour] if self.state is None else [self.behaviour, self.state]
         heads = ["step", "required", "wrong"]
         for told in groups:
-            heads += [f"{told.by}", "surplus", "missed"]
+            heads += [f"{told.by}", "carried", "surplus", "missed"]
         yield "  ".join(head.rjust(9) for head in heads)
         for t, (low, high) in enumerate(self.required):
             cells = [
@@ -143,7 +153,8 @@ class PolicyReport:
             ]
             for told in groups:
                 bits = told.bits[t]
-                cells += ["?" if bits is None else f"{bits:.3f}", str(told.surplus[t]), str(told.missed[t])]
+                shown = ["?" if bits is None else f"{bits:.3f}", f"{told.carried[t]:.3f}"]
+                cells += [*shown, str(told.surplus[t]), str(told.missed[t])]
             yield "  ".join(cell.rjust(9) for cell in cells)
 
 
@@ -171,13 +182,62 @@ class MachinePolicy:
         return None if self._now is None else self._now.index
 
 
-def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10.0) -> PolicyReport:
+class Recurrent:
+    """A callable of (observation, state) that gives (scores or an action, state), as a policy with a state."""
+
+    def __init__(self, step: Callable[..., Any], model: Model, encode: Callable[[str], Any] | None) -> None:
+        self.step, self.actions, self.encode = step, model.graph.actions, encode
+        self.eye, self.index = np.eye(len(model.graph.observations), dtype=np.float32), model.observation_index
+        self.torch = import_optional("torch", "learn") if hasattr(step, "parameters") else None
+        self.reset()
+
+    def reset(self) -> None:
+        self._state: Any = None
+
+    @property
+    def state(self) -> Any:
+        """Rounded, so that equal states are equal whatever the order of a sum."""
+        return _rounded(self._state)
+
+    def act(self, observation: str) -> str:
+        seen = self.encode(observation) if self.encode else self.eye[self.index[observation]][None]
+        if self.torch is None:
+            action, self._state = self.step(seen, self._state)
+        else:
+            with self.torch.no_grad():
+                action, self._state = self.step(self.torch.as_tensor(seen), self._state)
+        if isinstance(action, str):
+            return action
+        scores = np.asarray(action).reshape(-1)
+        return self.actions[int(scores.argmax() if scores.size > 1 else scores[0])]
+
+
+def as_policy(policy: Any, model: Model, encode: Callable[[str], Any] | None = None) -> Policy:
+    """The policy itself, or a `Recurrent` one around a callable of (observation, state)."""
+    if hasattr(policy, "act") or not callable(policy):
+        return policy
+    return Recurrent(policy, model, encode)
+
+
+def _rounded(state: Any) -> Any:
+    if isinstance(state, tuple | list):
+        return tuple(_rounded(item) for item in state)
+    if isinstance(state, float) or hasattr(state, "tolist"):
+        return np.round(np.asarray(state, np.float64), 6).tolist()
+    return state
+
+
+def machine_of(
+    policy: Any, model: Model, name: str = "", seconds: float = 10.0, encode: Callable[[str], Any] | None = None
+) -> PolicyReport:
     """Build the machine of a policy on the model's histories and compare it with the requirement.
 
-    `seconds` bounds each of the searches for the requirement and for the smallest machine that behaves so.
+    A policy is a `Policy`, or a callable of (observation, state) that gives (action, state), an `nn.Module` say, which
+    is shown one-hot rows by `model.observation_index`, or what `encode` makes of an observation's name. `seconds`
+    bounds each of the searches for the requirement and for the smallest machine that behaves so.
     """
     graph = _tree(model)
-    acts, states = _drive(policy, graph)
+    acts, states, into = _drive(as_policy(policy, model, encode), graph)
     own = _as_expert(graph, acts)
     answer, behaviour = (certify(Model(histories), seconds=seconds) for histories in (graph, own))
     if not all(relation.decided for relation in answer.relations + behaviour.relations):
@@ -187,7 +247,8 @@ def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10
     if labels is not None:
         incomplete = (verify(own, labels) or "").replace("cell", "state") or None
         bits = [conditional_rate(level, label) for level, label in zip(graph.levels, labels, strict=True)]
-        state = _distinctions(answer, "state", bits, labels, [_all_apart] * graph.horizon)
+        carried = _carried(answer, _labels(graph, into))
+        state = _distinctions(answer, "state", bits, labels, [_all_apart] * graph.horizon, carried)
     wrong = [_wrong(graph, t, names) for t, names in enumerate(acts)]
     return PolicyReport(
         name or model.name,
@@ -198,6 +259,7 @@ def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10
         ),
         sum(map(len, wrong)),
         tuple(islice(_differences(graph, acts, wrong), MOST_EXAMPLES)),
+        answer.joint.rates,
         tuple((step.lower, step.upper) for step in answer.steps),
         _distinctions(
             answer,
@@ -205,6 +267,7 @@ def machine_of(policy: Policy, model: Model, name: str = "", seconds: float = 10
             [step.rate for step in behaviour.steps],
             [relation.kind for relation in behaviour.relations],
             [relation.conflict_matrix for relation in behaviour.relations],
+            _carried(answer, behaviour.joint.cells),
         ),
         state,
         incomplete,
@@ -224,22 +287,37 @@ def _tree(model: Model) -> Graph:
     return unfold(model.graph) if merged else model.graph
 
 
-def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Hashable]] | None]:
-    """What the policy does, and the state it exposes, after every history; twice, so that it must repeat itself."""
+def _carried(answer: Answer, labels: list[Ints]) -> tuple[float, ...]:
+    """I(class; label | O_t) of every step."""
+    bits: list[float] = []
+    for level, cell, label in zip(answer.joint.graph.levels, answer.joint.cells, labels, strict=True):
+        both = conditional_rate(level, rank(pair(rank(cell)[0], rank(label)[0]))[0])
+        bits.append(max(0.0, conditional_rate(level, cell) + conditional_rate(level, label) - both))
+    return tuple(bits)
+
+
+Drive = tuple[list[list[str]], list[list[Hashable]] | None, list[list[Hashable]]]
+
+
+def _drive(policy: Policy, graph: Graph) -> Drive:
+    """After every history what the policy does, its state then, and its state and input before; played twice."""
     if not callable(getattr(policy, "reset", None)) or not callable(getattr(policy, "act", None)):
         raise UserError("policy", "needs reset() and act(observation)")
     acts: list[list[str | None]] = [[None] * level.size for level in graph.levels]
     states: list[list[Hashable]] = [[None] * level.size for level in graph.levels]
+    into: list[list[Hashable]] = [[None] * level.size for level in graph.levels]
     informed = _takes_previous(policy.act)
     leaves = range(graph.levels[-1].size)
     for leaf in (*leaves, *reversed(leaves)):
         previous = None
         policy.reset()
+        state = None
         for t, node in enumerate(_path(graph, leaf)):
             level = graph.levels[t]
             observation = graph.observations[level.observation[node]]
             if t:
                 previous = graph.actions[level.arrival[node]]
+            into[t][node] = (state, previous if informed else None)
             action = _act(policy, (observation, previous) if informed else (observation,), graph, t, node)
             state = _frozen(getattr(policy, "state", None))
             if acts[t][node] is None:
@@ -249,7 +327,7 @@ def _drive(policy: Policy, graph: Graph) -> tuple[list[list[str]], list[list[Has
                     history = history_text(graph, t, node)
                     raise UserError("policy", f"does not repeat itself: after {history} it {what} {before}, then {now}")
     names = [[action for action in level if action is not None] for level in acts]
-    return names, states if hasattr(policy, "state") else None
+    return names, states if hasattr(policy, "state") else None, into
 
 
 def _act(policy: Policy, seen: tuple[str | None, ...], graph: Graph, t: int, node: int) -> str:
@@ -330,7 +408,12 @@ def _all_apart(labels: Ints) -> Matrix:
 
 
 def _distinctions(
-    answer: Answer, by: str, bits: list[float] | list[float | None], labels: list[Ints], separates: list[Separates]
+    answer: Answer,
+    by: str,
+    bits: list[float] | list[float | None],
+    labels: list[Ints],
+    separates: list[Separates],
+    carried: tuple[float, ...],
 ) -> Distinctions:
     graph = answer.model.graph
     counts = {needed: [0] * graph.horizon for needed in (True, False)}
@@ -346,9 +429,8 @@ def _distinctions(
                 )
                 for one, two in islice(_upper(apart), MOST_EXAMPLES - len(examples[needed])):
                     examples[needed].append(_pair(answer, t, int(first[one]), int(first[two]), needed))
-    return Distinctions(
-        by, tuple(bits), tuple(counts[False]), tuple(counts[True]), tuple(examples[False]), tuple(examples[True])
-    )
+    pairs = tuple(examples[False]), tuple(examples[True])
+    return Distinctions(by, tuple(bits), tuple(counts[False]), tuple(counts[True]), *pairs, carried)
 
 
 def _fibers(observation: Ints) -> list[Ints]:

@@ -1,6 +1,6 @@
 """Tasks to audit third-party policies on: episodes, decisions, classes and nuisances; here the symbolic tasks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -94,7 +94,7 @@ class SymbolicAuditTask:
     least = 0.0
     most_pairs = 128
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, encode: Callable[[str], Any] | None = None) -> None:
         listed = model_episodes(model)
         count = listed.symbols.shape[1]
         if count > MOST_EPISODES:
@@ -102,7 +102,9 @@ class SymbolicAuditTask:
             raise UserError(model.name or "model", f"{said}; give a smaller instance")
         self.model, self.title = model, model.name or "model"
         self._names = _all(model.graph.observations), _all(model.graph.actions)
+        self.action_index = {name: k for k, name in enumerate(self._names[1])}
         self._eyes = tuple(np.eye(len(names), dtype=np.float32) for names in self._names)
+        self._shown = list(self._eyes[0]) if encode is None else [np.asarray(encode(name)) for name in self._names[0]]
         self.episodes = replace(listed, observations=self._events(listed.observations, listed.previous))
         requirement = Requirement.of(model)
         self.required = requirement.bits
@@ -118,7 +120,7 @@ class SymbolicAuditTask:
 
     def show(self, event: int) -> tuple[Observation, Observation]:
         seen, before = divmod(event, len(self._names[1]) + 1)
-        observation = Observation(self._eyes[0][seen], seen, self._names[0][seen])
+        observation = Observation(self._shown[seen], seen, self._names[0][seen])
         if before == len(self._names[1]):
             return observation, Observation(np.zeros(before, np.float32), absent=True)
         return observation, Observation(self._eyes[1][before], before, self._names[1][before])

@@ -5,7 +5,7 @@ a readout: it may hold less than the policy remembers, so its rate is refused, w
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from certify import Model
 from certify.errors import UserError
 from certify.progress import track, working
+from certify.sources.policy import machine_of
 from certify.zoo import build
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos
@@ -22,7 +23,7 @@ from diacritic.measure.audit_task import AuditTask, SymbolicAuditTask
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
 from diacritic.measure.interventions import attribute
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.measure.policy_adapters import PolicyAdapter, Stepping, adapt
+from diacritic.measure.policy_adapters import PolicyAdapter, Stepping, adapt, leaves
 from diacritic.measure.scripted_policy import (
     Boundary,
     PastScripts,
@@ -35,6 +36,7 @@ from diacritic.measure.scripted_policy import (
 from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention_controls
 
 FORMAT = "diacritic-audit/1"
+CARRIED = "bits carried"
 QUESTIONS = {
     "sufficient": "Decides correctly?",
     "carries": "Holds in its state what is required?",
@@ -70,9 +72,10 @@ class Audit:
     def verdict(self) -> str:
         """The audit in a sentence or two."""
         if self.sufficient.answer != "yes":
-            return (
-                "The policy does not do what the task asks; what it remembers says nothing about what the task needs."
-            )
+            short = [c for c in self.controls if c.name.startswith(CARRIED) and c.passed is False]
+            missing = f" Of what is required, {short[0].text}." if short else " It carries what is required."
+            known = any(c.name.startswith(CARRIED) and c.passed is not None for c in self.controls)
+            return "The policy does not do what the task asks." + missing * known
         said = {
             "yes": "The policy decides correctly, and the state that it exposes is all of its memory",
             "no": "The policy decides correctly, but the state that it exposes is not all of its memory",
@@ -123,12 +126,15 @@ def audit(
     shuffles: int = SHUFFLES,
     seed: int = 0,
     name: str = "",
+    encode: Callable[[str], Any] | None = None,
 ) -> Audit:
     """Audit a policy on a task: a model, the name of one, a symbolic environment, or the recording of a simulated task.
 
-    `episodes` are played in closed loop on a recorded task (0: none); symbolic tasks are played exactly.
+    `episodes` are played in closed loop on a recorded task (0: none); symbolic tasks are played exactly. `encode` makes
+    what the policy reads of the name of an observation, an image say; without it, symbols are numbered by
+    `model.observation_index` and shown one-hot.
     """
-    adapter, audit_task = adapt(policy), _audit_task(task, episodes, seed)
+    adapter, audit_task = adapt(policy), _audit_task(task, episodes, seed, encode)
     scripts = whole_episodes(audit_task.episodes)
     edge = boundary(adapter, audit_task, scripts)
     with working("auditing"):
@@ -136,6 +142,7 @@ def audit(
         behaviour = audit_task.behave(scripted)
         decodings, not_done = _decodings(scripted, audit_task, shuffles, seed)
         controls = [*behaviour.controls, *(_decoded(item) for item in decodings)]
+        controls += _carried(adapter, audit_task) if isinstance(audit_task, SymbolicAuditTask) else []
         controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
         controls += _interventions(scripted, audit_task, edge)
     if not adapter.writable:
@@ -156,7 +163,45 @@ def audit(
     )
 
 
-def _audit_task(task: Any, episodes: int, seed: int) -> AuditTask:
+def _carried(adapter: PolicyAdapter, task: SymbolicAuditTask) -> list[Control]:
+    """How much of the requirement the policy has at each stretch, by its state where it has one, else by behaviour."""
+    try:
+        report = machine_of(_Named(adapter, task), task.model)
+    except UserError as problem:  # a state that cannot be compared, or a policy that does not repeat itself
+        return [Control("rate", CARRIED, None, f"not assessed: {problem}")]
+    told = report.state or report.behaviour
+    controls: list[Control] = []
+    for window, steps in task.stretches.items():
+        t = min(steps, key=lambda t: told.carried[t] - report.needed[t])
+        bits, need = told.carried[t], report.needed[t]
+        pair = next((pair for pair in told.missed_pairs if pair.t == t + 1), None)
+        said = f"by its {told.by} it carries {bits:.2f} of {need:.2f} bits at step {t + 1}"
+        said += f" and treats alike, at {pair.text()}" if pair else ""
+        data = {"carried": bits, "required": need, "step": t + 1}
+        controls.append(Control("rate", f"{CARRIED}, {window}", need - bits <= NOTICEABLE, said, data))
+    return controls
+
+
+class _Named:
+    """An adapted policy that is shown names, for `machine_of`; it has a state where one can be read."""
+
+    def __init__(self, adapter: PolicyAdapter, task: SymbolicAuditTask) -> None:
+        self._adapter, self._task = adapter, task
+        self.reset = adapter.reset
+
+    def act(self, observation: str, previous: str | None) -> str:
+        graph, index = self._task.model.graph, self._task.model.observation_index
+        before = len(graph.actions) if previous is None else self._task.action_index[previous]
+        seen = self._task.show(index[observation] * (len(graph.actions) + 1) + before)
+        return graph.actions[self._task.understand(self._adapter.act(*seen))]
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "state" or not self._adapter.readable:
+            raise AttributeError(name)
+        return tuple(tuple(np.round(leaf, 6).tolist()) for leaf in leaves(self._adapter.read()))
+
+
+def _audit_task(task: Any, episodes: int, seed: int, encode: Callable[[str], Any] | None) -> AuditTask:
     if isinstance(task, Demos):
         from diacritic.measure.audit_task_recorded import RecordedAuditTask  # needs the simulator
 
@@ -165,7 +210,7 @@ def _audit_task(task: Any, episodes: int, seed: int) -> AuditTask:
     if not isinstance(model, Model):
         wanted = "a certify model, the name of one, a symbolic environment, or a recording (Demos)"
         raise UserError("task", f"a {type(task).__name__} is none that can be audited on; give {wanted}")
-    return SymbolicAuditTask(model)
+    return SymbolicAuditTask(model, encode)
 
 
 def _decodings(
