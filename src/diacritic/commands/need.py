@@ -17,6 +17,8 @@ class NeedCommand:
     """A recording: a folder, a file, or a Minari id."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path(".")
     """Folder of need.json, witnesses.json and need.html."""
+    camera: str | None = None
+    """Pictures or a video to read beside the numbers."""
     align: str = "auto"
     """The clock: auto, step, progress, phase, phase:COLUMN or events."""
     tolerance: float = 0.05
@@ -35,7 +37,7 @@ class NeedCommand:
 
         if self.plants < 0:
             raise UserError("--plants", "must not be negative")
-        demos = load(self.dataset)
+        demos = load(self.dataset, camera=self.camera)
         if self.check is not None:
             from diacritic.files.need import read_witnesses
             from diacritic.need.check import check_witnesses

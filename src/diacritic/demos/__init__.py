@@ -1,6 +1,7 @@
 """Demonstrations: recording, storage, the frozen binner, certificates from recordings, acceptance checks, exports."""
 
 from diacritic.demos.binner import Binner, OnlineReader
+from diacritic.demos.episodes import from_episodes
 from diacritic.demos.readers import from_arrays, load
 from diacritic.demos.record import record
 from diacritic.demos.requirement import certify_recording
@@ -15,6 +16,7 @@ __all__ = [
     "OnlineReader",
     "certify_recording",
     "from_arrays",
+    "from_episodes",
     "load",
     "record",
     "save",

@@ -1,4 +1,4 @@
-"""LeRobot v3.0 folders as recordings: our own exports as they were, those of others by their states and actions."""
+"""LeRobot folders, v2.1 and v3, as recordings: our own exports as they were, others by their states and actions."""
 
 import io
 import json
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from certify.optional import import_optional
+from diacritic.demos.episodes import length_mask, padded
+from diacritic.demos.lerobot_video import video_frames
 from diacritic.files.atomic import read_json
 from diacritic.files.convention import numbered_phases
 from diacritic.files.demos import FORMAT, Demos, read_metadata
 
 OWN = "meta/diacritic.json"  # of our own exports: names, convention and parameters
 INFO = "meta/info.json"
-STATE, ACTION = "observation.state", "action"
+STATE, ACTION, TASK = "observation.state", "action", "task_index"
 _OPTIONAL = {"phase": "phase", "symbol": "symbols", "choice": "choices"}  # columns → arrays of a recording
 _DTYPES = {"phase": np.uint8, "symbols": np.int32, "choices": np.int32}
 _LATENT = "latent/"
@@ -32,18 +34,20 @@ def is_lerobot(folder: str | os.PathLike[str]) -> bool:
     return (Path(folder) / INFO).is_file()
 
 
-def import_lerobot(folder: str | os.PathLike[str]) -> Demos:
-    """Read a LeRobot v3.0 folder: `observation.state`, `action`, and what our own export adds to them.
+def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) -> Demos:
+    """Read a LeRobot folder, v2.1 or v3: `observation.state`, `action`, and what our own export adds to them.
 
     Episodes of unequal length are padded with their last row, and `mask` says how long each runs. One embedded image
-    a frame becomes `frames`; videos are refused.
+    a frame becomes `frames`; so does the video that `camera` names, and others are left out. Of several tasks, a policy
+    is told which: one more column each.
     """
     path = Path(folder)
     info = _info(path)
     pictures = _image(path, info["features"])
-    rows = _rows(path, [STATE, ACTION, *(name for name in _OPTIONAL if name in info["features"])], pictures)
+    optional = [name for name in (*_OPTIONAL, TASK) if name in info["features"]]
+    rows = _rows(path, [STATE, ACTION, *optional], pictures)
     lengths = _lengths(path, rows)
-    columns = {name: _padded(values, lengths) for name, values in rows.items() if name not in _BOOKKEEPING}
+    columns = {name: padded(values, lengths) for name, values in rows.items() if name not in _BOOKKEEPING}
     given: dict[str, Any] = {
         array: columns[name].reshape(columns[name].shape[:2]).astype(_DTYPES[array])
         for name, array in _OPTIONAL.items()
@@ -52,16 +56,23 @@ def import_lerobot(folder: str | os.PathLike[str]) -> Demos:
     for array in ("symbols", "choices"):
         if array in given:
             given[f"{array[:-1]}_names"] = tuple(map(str, range(int(given[array].max()) + 1)))
-    if len(set(lengths.tolist())) > 1:
-        given["mask"] = np.arange(lengths.max())[:, None] < lengths[None]
+    given["mask"] = length_mask(lengths)
     meta = _own(path)
+    observations = _vectors(columns[STATE])
+    tasks = np.unique(columns[TASK]) if TASK in columns else np.zeros(1)
+    if len(tasks) > 1:
+        told = (columns[TASK].reshape(*observations.shape[:2], 1) == tasks).astype(np.float32)
+        observations = np.concatenate([observations, told], axis=2)
+    frames = columns[pictures] if pictures else None
+    if camera is not None:
+        frames = video_frames(path, info, camera, lengths, _video_places(path, camera))
     if "phase" in given:
         given["convention"] = numbered_phases(int(given["phase"].max()))
     try:
         return Demos(
-            observations=_vectors(columns[STATE]),
+            observations=observations,
             actions=_vectors(columns[ACTION]),
-            frames=columns[pictures] if pictures else None,
+            frames=frames,
             **{**_described(path, len(lengths)), **given, **({"task": path.name} if meta is None else meta)},
         )
     except UserError as problem:
@@ -73,9 +84,9 @@ def _info(path: Path) -> dict[str, Any]:
     try:
         info = json.loads((path / INFO).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise UserError(str(path / INFO), "is missing or not JSON; give the folder of a LeRobot v3.0 dataset") from None
+        raise UserError(str(path / INFO), "is missing or not JSON; give the folder of a LeRobot dataset") from None
     version = str(info.get("codebase_version")) if isinstance(info, dict) else "none"
-    if not version.startswith("v3."):
+    if not version.startswith(("v2.", "v3.")):
         raise UserError(str(path / INFO), f"is of version {version[:20]}; convert the dataset to v3.0 with LeRobot")
     features = info.get("features")
     if not isinstance(features, dict) or not all(isinstance(entry, dict) for entry in features.values()):
@@ -87,10 +98,7 @@ def _info(path: Path) -> dict[str, Any]:
 
 
 def _image(path: Path, features: Mapping[str, Any]) -> str | None:
-    """The name of the one feature that holds embedded images; videos and several cameras are refused."""
-    videos = [name for name, entry in features.items() if entry.get("dtype") == "video"]
-    if videos:
-        raise UserError(str(path), f"keeps {videos[0]!r} as video, which is not read; export it with embedded images")
+    """The name of the one feature that holds embedded images; several cameras are refused."""
     images = [name for name, entry in features.items() if entry.get("dtype") == "image"]
     if len(images) > 1:
         raise UserError(str(path), f"has {len(images)} cameras ({', '.join(images)[:80]}); export it with one")
@@ -108,8 +116,12 @@ def _rows(path: Path, columns: Sequence[str], pictures: str | None) -> Arrays:
         try:
             parts = [_decoded(cell["bytes"]) for cell in values.to_pylist()] if name == pictures else values.to_pylist()
             rows[name] = np.array(parts)[order]
+            if rows[name].dtype.kind not in "biuf":
+                raise TypeError(name)
         except (ValueError, TypeError, KeyError, OSError):
-            raise UserError(str(path), f"the column {name!r} is not of one shape; export the dataset again") from None
+            raise UserError(
+                str(path), f"the column {name!r} does not hold numbers of one shape; export the dataset again"
+            ) from None
     return rows
 
 
@@ -118,7 +130,7 @@ def _table(path: Path, folder: str, wanted: Sequence[str]) -> Any:
     parquet, arrow = import_optional("pyarrow.parquet", "sources"), import_optional("pyarrow", "sources")
     files = sorted((path / folder).rglob("*.parquet"))
     if not files:
-        raise UserError(str(path / folder), "holds no parquet file; give a whole LeRobot v3.0 dataset")
+        raise UserError(str(path / folder), "holds no parquet file; give a whole LeRobot dataset")
     tables = []
     for file in files:
         try:
@@ -142,11 +154,14 @@ def _lengths(path: Path, rows: Arrays) -> NDArray[np.int64]:
     return lengths
 
 
-def _padded(values: NDArray[Any], lengths: NDArray[np.int64]) -> NDArray[Any]:
-    """Rows one after another → [T, N, …]; where an episode is over, its last row is repeated."""
-    first = np.cumsum(lengths) - lengths
-    step = np.minimum(np.arange(lengths.max())[:, None], lengths[None] - 1)
-    return values[first[None] + step]
+def _video_places(path: Path, camera: str) -> Arrays:
+    """Where the video of each episode is: columns of meta/episodes, which v2.1 does not have."""
+    if not list((path / "meta" / "episodes").rglob("*.parquet")):
+        return {}
+    wanted = [f"videos/{camera}/{name}" for name in ("chunk_index", "file_index", "from_timestamp")]
+    table = _table(path, "meta/episodes", ["episode_index", *wanted])
+    order = np.argsort(table.column("episode_index").to_numpy())
+    return {name: table.column(name).to_numpy()[order] for name in wanted}
 
 
 def _described(path: Path, episodes: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Recordings of others: Python arrays, a bare npz with such arrays, Minari, LeRobot, or as we save them."""
+"""Recordings of others: arrays, npz, Minari, LeRobot, HDF5, Zarr, parquet, or as we save them."""
 
 import os
 import re
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
+from diacritic.demos.hdf5 import import_hdf5, is_hdf5
 from diacritic.demos.lerobot_reader import import_lerobot, is_lerobot
 from diacritic.demos.minari import import_minari
+from diacritic.demos.parquet import import_parquet, is_parquet
+from diacritic.demos.zarr_reader import import_zarr, is_zarr
 from diacritic.files import demos as files
 from diacritic.files.arrays import read_npz
 from diacritic.files.convention import NO_CONVENTION, Convention, numbered_phases
@@ -65,8 +68,8 @@ def from_arrays(
         convention = numbered_phases(int(given["phase"].max()))
     return Demos(
         task,
-        seen.astype(np.float32),
-        acted.astype(np.float32),
+        _real("observations", seen),
+        _real("actions", acted),
         convention=convention,
         latents={name: _whole(f"latents[{name}]", values) for name, values in (latents or {}).items()},
         frames=frames,
@@ -74,10 +77,17 @@ def from_arrays(
     )
 
 
-def load(source: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
+def load(
+    source: str | os.PathLike[str],
+    task: str | None = None,
+    task_version: int | None = None,
+    camera: str | None = None,
+) -> Demos:
     """A recording by its path or its Minari id; `task` and `task_version` refuse another one in one line.
 
-    A path is that of npz and json as `save` writes them, of a bare npz of arrays, or of a LeRobot v3.0 folder.
+    A path is that of npz and json as `save` writes them, of a bare npz of arrays, of a LeRobot folder (v2.1 or v3), of
+    HDF5 (robomimic's, or any groups with actions and obs), of Zarr as diffusion_policy writes it, or of parquet.
+    `camera` names the video or the pictures to read beside the numbers.
     """
     manifest, arrays = _paths(source)
     if manifest.exists():
@@ -85,7 +95,13 @@ def load(source: str | os.PathLike[str], task: str | None = None, task_version: 
     if arrays.exists():
         demos = _bare(arrays)
     elif is_lerobot(source):
-        demos = import_lerobot(source)
+        demos = import_lerobot(source, camera)
+    elif is_zarr(source):
+        demos = import_zarr(source, camera)
+    elif is_hdf5(source):
+        demos = import_hdf5(source, camera)
+    elif is_parquet(source):
+        demos = import_parquet(source)
     elif _MINARI.match(str(source)):
         demos = import_minari(str(source).removeprefix("minari:"))
     else:
@@ -98,7 +114,11 @@ def load(source: str | os.PathLike[str], task: str | None = None, task_version: 
 
 def is_recording(name: str) -> bool:
     """Whether `load` reads a name as a recording; a Minari id needs the prefix `minari:` here."""
-    if files.is_recording(name) or name.startswith("minari:") or is_lerobot(name):
+    if (
+        files.is_recording(name)
+        or name.startswith("minari:")
+        or any(is_one(name) for is_one in (is_lerobot, is_zarr, is_hdf5, is_parquet))
+    ):
         return True
     manifest, arrays = _paths(name)
     if manifest.exists() or not arrays.is_file():
@@ -137,6 +157,12 @@ def _one_hot(name: str, values: NDArray[Any]) -> NDArray[np.float32]:
     if values.size and values.min() < 0:
         raise UserError(name, "an integer is negative; number them from 0")
     return np.eye(int(values.max(initial=-1)) + 1, dtype=np.float32)[values.astype(np.int64)]
+
+
+def _real(name: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    if values.dtype.kind not in "biuf":
+        raise UserError(name, f"expected numbers, not {values.dtype}")
+    return values.astype(np.float32)
 
 
 def _whole(name: str, values: ArrayLike) -> NDArray[np.int32]:

@@ -6,13 +6,15 @@ from typing import Literal
 import numpy as np
 
 from diacritic.need.aligned import Aligned
-from diacritic.need.classes import entropy, majority, same
+from diacritic.need.classes import entropy, majority, one_hot, same
 from diacritic.need.cues import combined, deciding_cues
 from diacritic.need.frame import Frame
+from diacritic.need.past import dependence
 from diacritic.need.ridge import Ints
 from diacritic.need.visibility import HIDDEN, SHOWN, Sight, look, usable
 
 LEVEL = 0.01  # family-wise over steps
+FEWEST = 0.05  # of episodes, in each of several classes that were merged
 TOGETHER = 12  # frames that may show a cue together
 HALF = 0.5  # share of H(D) that an earlier frame must tell, and of that, what recent ones may
 CERTAIN = 0.95  # share of H(D) that an earlier frame must show where the present hints at it
@@ -112,11 +114,19 @@ class Decisions:
         several = self._from_classes(s, labels)
         if several is not None:
             return several
-        if told.max() > 0:  # some classes are told apart and not others: the rest is the expert's own choice
-            labels = told[labels]
-            sights = look(self.data.frames, labels, self.rng)
-            return Decision([s], labels, p, "cue", [self._cue(labels, sights)], max(x.share for x in sights[:s]))
+        merged = told[labels]
+        if told.max() > 0 and np.bincount(merged).min() >= FEWEST * len(merged):
+            # some classes are told apart and not others: the rest is the expert's own choice
+            sights, p = look(self.data.frames, merged, self.rng), self._p_value(s, merged)
+            if p < LEVEL:
+                best = max(sight.share for sight in sights[:s])
+                return Decision([s], merged, p, "cue", [self._cue(merged, sights)], best)
         return self._together(s, labels, p, sights, recent)
+
+    def _p_value(self, s: int, labels: Ints) -> float:
+        """Of the past not depending on a class given the present, family-wise over steps."""
+        frame, hot, columns = self.data.frames[s], one_hot(labels), self.data.past(s)[0]
+        return dependence(hot - frame.predict(hot), columns - frame.predict(columns))[0] * self.data.steps
 
     def _cleaned(self, s: int, labels: Ints) -> tuple[Ints, list[Sight]]:
         """Labels and sights; where one frame nearly agrees, its classes replace those of the expert's errors."""

@@ -6,16 +6,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from diacritic.need.aligned import Aligned
-from diacritic.need.classes import by_class, one_hot, split
+from diacritic.need.classes import by_class, entropy, one_hot, split
 from diacritic.need.decisions import LEVEL, Decision, Decisions
 from diacritic.need.modes import modes
 from diacritic.need.past import Gains, dependence, nested_gains
-from diacritic.need.ridge import TOLERANCE, Floats, Ridge, linear_kernel
-from diacritic.need.visibility import look
+from diacritic.need.ridge import TOLERANCE, Floats, Ints, Ridge, linear_kernel
+from diacritic.need.visibility import Sight, look
 
 WORTH = 0.35  # nats: older frames must halve some squared error to count as a need
 WIDE = 16.0  # squared tolerances: where the present leaves more open, a cue may change how the present is used
+LEAST = 0.25  # bits of a choice that the present must hide
 UNTOLD = 0.7  # of its variance, that the present must leave of a channel which counts as hidden
+
+
+def _hidden_bits(labels: Ints, sight: Sight) -> float:
+    """What the present frame does not show of a choice."""
+    return entropy(labels) - entropy(sight.blocks[labels])
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Screen:
             return
         labels, told = modes(actions, frame)
         sight = look([frame], labels, self.rng, shuffles=16)[0] if labels is not None else None
-        if labels is not None and sight is not None and sight.shows_all:
+        if labels is not None and sight is not None and _hidden_bits(labels, sight) < LEAST:
             told, labels = told + by_class(labels, actions - told), None  # only the rest may be open
         else:
             told = frame.predict(actions)

@@ -3,6 +3,7 @@
 import io
 import json
 
+import av
 import duckdb
 import numpy as np
 import pandas as pd
@@ -150,9 +151,73 @@ def test_episodes_of_others_are_padded_and_masked(tmp_path):
     assert not demos.symbols.size
 
 
+def test_a_policy_is_told_which_of_several_tasks(tmp_path):
+    folder = foreign(tmp_path / "tasks", task_index={"dtype": "int64", "shape": [1]})
+    for path in (folder / "data").rglob("*.parquet"):
+        table = pd.read_parquet(path)
+        table["task_index"] = table["episode_index"]
+        table.to_parquet(path)
+    assert load(folder).observations[0, :, 2:].tolist() == [[1, 0], [0, 1]]
+
+
+def film(path, colours):
+    """A video whose frames are of one grey each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width = stream.height = 80
+        for grey in colours:
+            frame = av.VideoFrame.from_ndarray(np.full((80, 80, 3), grey, np.uint8), "rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+CAMERA = "observation.images.top"
+FILMED = {CAMERA: {"dtype": "video", "shape": [80, 80, 3]}}
+
+
+def described(folder, **more):
+    info = folder / "meta/info.json"
+    info.write_text(json.dumps({**json.loads(info.read_text()), **more}))
+
+
+def test_videos_of_v2(tmp_path):
+    folder = foreign(tmp_path / "films", **FILMED)
+    described(folder, codebase_version="v2.1", chunks_size=1000)
+    described(folder, video_path="videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4")
+    for n, colours in enumerate(((0, 100, 200), (50, 250))):
+        film(folder / f"videos/chunk-000/{CAMERA}/episode_{n:06d}.mp4", colours)
+    assert load(folder).frames is None
+    frames = load(folder, camera=CAMERA).frames
+    assert frames.shape == (3, 2, 64, 64, 3)
+    np.testing.assert_allclose(frames[:, :, 30, 30, 0], [[0, 50], [100, 250], [200, 250]], atol=6)
+    with pytest.raises(UserError, match="'left' is not a video of"):
+        load(folder, camera="left")
+    path = folder / f"videos/chunk-000/{CAMERA}/episode_000001.mp4"
+    film(path, (50,))
+    with pytest.raises(UserError, match="holds 1 of the 2 frames of episode 1"):
+        load(folder, camera=CAMERA)
+    path.write_bytes(b"no video")
+    with pytest.raises(UserError, match="is damaged or not a video"):
+        load(folder, camera=CAMERA)
+    path.unlink()
+    with pytest.raises(UserError, match="the video of episode 1 is missing"):
+        load(folder, camera=CAMERA)
+
+
+def test_videos_of_v3(tmp_path):
+    folder = foreign(tmp_path / "films", **FILMED)
+    described(folder, video_path="videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4")
+    film(folder / f"videos/{CAMERA}/chunk-000/file-000.mp4", (0, 100, 200, 50, 250))
+    places = {"chunk_index": [0, 0], "file_index": [0, 0], "from_timestamp": [0.0, 0.3]}
+    table = pd.DataFrame({"episode_index": [0, 1]} | {f"videos/{CAMERA}/{name}": at for name, at in places.items()})
+    (folder / "meta/episodes/chunk-000").mkdir(parents=True)
+    table.to_parquet(folder / "meta/episodes/chunk-000/file-000.parquet")
+    frames = load(folder, camera=CAMERA).frames
+    np.testing.assert_allclose(frames[:, :, 30, 30, 0], [[0, 50], [100, 250], [200, 250]], atol=6)
+
+
 def test_folders_of_others_that_cannot_be_read(tmp_path):
-    with pytest.raises(UserError, match=r"keeps 'observation[.]images[.]top' as video, which is not read"):
-        load(foreign(tmp_path / "films", **{"observation.images.top": {"dtype": "video"}}))
     folder = foreign(tmp_path / "holes")
     (folder / "data/chunk-000/file-001.parquet").unlink()
     with pytest.raises(UserError, match="frames of an episode are missing or doubled"):
@@ -165,7 +230,7 @@ def test_folders_of_others_that_cannot_be_read(tmp_path):
         load(folder)
     for text, line in (
         ("{", "is missing or not JSON"),
-        ('{"codebase_version": "v2.1"}', "is of version v2.1; convert"),
+        ('{"codebase_version": "v1.6"}', "is of version v1.6; convert"),
         ('{"codebase_version": "v3.0"}', "has no table of features"),
         ('{"codebase_version": "v3.0", "features": {}}', "has no feature 'observation.state'"),
     ):
