@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
-from certify.progress import working
 from diacritic.measure.statistics import wilson
 from diacritic.report.charts import Chart, dots, mark
+from diacritic.report.film_files import read_times
 from diacritic.report.inputs import FILM_BYTES, FILMS, Inputs
 from diacritic.report.runs import Run
 from diacritic.tasks.remedies import remedies
@@ -62,13 +62,15 @@ def _made(inputs: Inputs) -> Shown | None:
         return None
     run = candidates[0]
     try:
-        with remedies(), working("filming a policy"), tempfile.TemporaryDirectory() as folder:
-            from diacritic.report.video import film, write_film
+        with remedies(), tempfile.TemporaryDirectory() as folder:
+            from diacritic.report.film_files import write_film
+            from diacritic.report.video import SMALL, film
             from diacritic.rollout.run_loading import groups
 
             (group,) = groups([run.path])
             path = Path(folder) / "film.mp4"
-            write_film(film(group.task, group.policies(), group.binner), path)
+            made = film(group.task, group.policies(), group.binner, form=SMALL)
+            write_film(made.frames, path, made.rate, made.times)
             if path.stat().st_size > FILM_BYTES:
                 raise UserError(str(run.path), f"its film is larger than {FILM_BYTES / 1e6:g} MB")
             return _embedded(path, f"{run.task}: {run.label}", run.task)
@@ -80,4 +82,4 @@ def _made(inputs: Inputs) -> Shown | None:
 def _embedded(path: Path, title: str, task: str) -> Shown:
     kind = FILMS[path.suffix]
     url = f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-    return {"kind": kind, "title": title, "task": task, "url": url}
+    return {"kind": kind, "title": title, "task": task, "url": url, "times": read_times(path)}

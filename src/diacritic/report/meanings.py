@@ -124,12 +124,13 @@ class Meanings:
         return numbers
 
     def _renumbered(self, found: list[list[int]]) -> list[list[int]]:
-        """Numbers in the order of time, though the classes were met from the end."""
-        order: dict[int, int] = {}
-        for number in (number for level in found for number in level if number >= 0):
-            order.setdefault(number, len(order))
-        for number in self._numbers.values():
-            order.setdefault(number, len(order))
+        """Numbers in the order of time, then of names, whatever machine they came from."""
+        first: dict[int, int] = {}
+        for t, level in enumerate(found):
+            for number in level:
+                first.setdefault(number, t)
+        names = self.names
+        order = {k: place for place, k in enumerate(sorted(range(len(names)), key=lambda k: (first[k], names[k])))}
         self._numbers = dict(sorted(((key, order[k]) for key, k in self._numbers.items()), key=lambda item: item[1]))
         return [[order.get(number, number) for number in level] for level in found]
 

@@ -31,7 +31,7 @@ def view(model: Model, meanings: Meanings) -> Shown:
     """Everything that the report shows of a model."""
     answer = certify(model, seconds=SECONDS)
     labels = Labels(answer.joint.graph)
-    states = [_state_of_node(answer, t) for t in range(model.horizon)]
+    states = [state_of_node(answer, t) for t in range(model.horizon)]
     classes = meanings.of_machine(answer, states)
     steps = list(_steps(answer, labels, states, classes))
     return {
@@ -135,7 +135,7 @@ def _steps(answer: Answer, labels: Labels, states: list[Ints], classes: list[lis
         }
 
 
-def _state_of_node(answer: Answer, t: int) -> Ints:
+def state_of_node(answer: Answer, t: int) -> Ints:
     """The machine's state of each history; states are numbered by (observation, cell) as the machine numbers them."""
     level, cells = answer.joint.graph.levels[t], answer.joint.cells[t]
     pairs = level.observation.astype(np.int64) * (int(cells.max()) + 1) + cells

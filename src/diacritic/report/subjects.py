@@ -2,11 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import prod
 from typing import Any
-
-import numpy as np
 
 from certify import Model
 from certify.errors import UserError
@@ -14,6 +10,7 @@ from certify.progress import working
 from diacritic.demos.requirement import recording
 from diacritic.files.demos import Demos
 from diacritic.report import requirement
+from diacritic.report.design import designed
 from diacritic.report.inputs import Inputs, LeftOut
 from diacritic.report.labels import stretches
 from diacritic.report.meanings import Meanings
@@ -85,21 +82,6 @@ def _model(inputs: Inputs, subject: Subject) -> Model | None:
     except UserError as problem:
         inputs.leave_out(UserError(f"requirement of {subject.name}", f"{problem}; give its model file as an input"))
         return None
-
-
-def designed(task: Task) -> Model:
-    """A task as it is designed, every hidden configuration equally likely."""
-    hidden = configurations(task)
-    (seen, shown), (acted, actions) = task.symbolic_observations(hidden), task.symbolic_actions(hidden)
-    names = {"observation_names": shown, "action_names": actions}
-    return Model.from_arrays(seen.T, acted.T, **names, empirical=True, name=task.title)
-
-
-def configurations(task: Task) -> dict[str, np.ndarray]:
-    """Every combination of the hidden values that decide an episode, one row each; the others are 0."""
-    strata = task.convention.strata
-    hidden = {name: np.zeros(prod(strata.values()), np.int64) for name in task.latents}
-    return hidden | dict(zip(strata, np.array(list(product(*map(range, strata.values())))).T, strict=True))
 
 
 def _limit(inputs: Inputs, ordered: Sequence[Subject]) -> None:

@@ -190,10 +190,19 @@ class PointMassBatch:
     def frames(self) -> Frames:
         raise UserError(self.task.name, "has no camera; record it without frames")
 
-    def picture(self, height: int, width: int) -> Frames:
+    def pose(self) -> Floats:
+        return self.position.copy()
+
+    def picture(self, height: int, width: int, pose: Floats | None = None, shown: int = -1) -> Frames:
         """Gates and goals as blue squares, the mass as an amber one."""
         image = np.full((height, width, 3), 240, np.uint8)
-        spots = [((0, FAR), 70), ((0, -FAR), 70), ((FAR, 0), 70), ((-FAR, 0), 70), (tuple(self.position[0]), 232)]
+        spots = [
+            ((0, FAR), 70),
+            ((0, -FAR), 70),
+            ((FAR, 0), 70),
+            ((-FAR, 0), 70),
+            (tuple(self.position[0] if pose is None else pose), 232),
+        ]
         for (x, y), red in spots:
             row, column = int(height * (0.5 - y)), int(width / 2 + height * x)
             image[max(0, row - 8) : max(0, row + 8), max(0, column - 8) : max(0, column + 8)] = (

@@ -116,8 +116,15 @@ class Batch(Protocol):
         """What a policy's camera sees, [rows, 64, 64, 3]; refused where the task has no camera."""
         ...
 
-    def picture(self, height: int, width: int) -> Frames:
-        """The first row for a film, [height, width, 3]; refused where the task cannot be drawn."""
+    def pose(self) -> Floats:
+        """What a picture shows of each row, [rows, ·]; a mean of two neighbouring poses is a pose between them."""
+        ...
+
+    def picture(self, height: int, width: int, pose: Floats | None = None, shown: int = -1) -> Frames:
+        """A pose for a film, [height, width, 3], and the number that is displayed (−1: none).
+
+        Without a pose, the first row as it is; refused where the task cannot be drawn.
+        """
         ...
 
     def close(self) -> None:

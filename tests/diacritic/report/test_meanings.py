@@ -8,7 +8,7 @@ from report_inputs import gap_codes
 from certify import certify
 from certify.zoo import build
 from diacritic.report.meanings import MIXED, NOTHING, Look, Meanings, looks
-from diacritic.report.requirement import _state_of_node
+from diacritic.report.requirement import state_of_node
 from diacritic.report.strips import _exact
 
 
@@ -36,7 +36,7 @@ def test_classes_are_named_by_the_decisions_that_they_keep_open():
 
 def test_machine_and_episodes_have_the_same_numbers():
     answer, meanings = certify(build("gap")), Meanings()
-    labels = [_state_of_node(answer, t) for t in range(answer.model.horizon)]
+    labels = [state_of_node(answer, t) for t in range(answer.model.horizon)]
     states = meanings.of_machine(answer, labels)
     known = meanings.names
     classes, _ = gap_classes(meanings)

@@ -10,9 +10,10 @@ import numpy as np
 from certify.errors import UserError
 from diacritic.tasks.franka import expert, observation, scene
 from diacritic.tasks.franka.control import Arm
+from diacritic.tasks.franka.film import FilmCamera
 from diacritic.tasks.franka.layout import ACTION_WIDTH, executable
 from diacritic.tasks.franka.objects import REST, AttachedObject, FreeObject, Object
-from diacritic.tasks.franka.pixels import Camera, Cameras, states
+from diacritic.tasks.franka.pixels import Cameras, states
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import segments
 from diacritic.tasks.protocol import Frames, Ints, given_latents
@@ -47,7 +48,7 @@ class FrankaBatch:
         self._segments = segments(task.steps)
         self._processes = processes
         self._cameras: Cameras | None = None
-        self._camera: Camera | None = None
+        self._camera: FilmCamera | None = None
         self.reseed(seed)
 
     def reseed(self, seed: int) -> None:
@@ -126,11 +127,15 @@ class FrankaBatch:
             self._cameras = Cameras(self, self._processes)
         return self._cameras.frames(self)
 
-    def picture(self, height: int, width: int) -> Frames:
-        """The scene of the first row, from the side."""
-        if self._camera is None:
-            self._camera = Camera(self.task.physical, "side", height, width)
-        return self._camera.frame(states(self)[0])
+    def pose(self) -> np.ndarray:
+        """Joint positions, and where the posed objects are."""
+        return states(self)
+
+    def picture(self, height: int, width: int, pose: np.ndarray | None = None, shown: int = -1) -> Frames:
+        """The scene from the front, with the lights on."""
+        if self._camera is None or self._camera.size != (height, width):
+            self._camera = FilmCamera(self.task.physical, self.task.levels["slot"], height, width)
+        return self._camera.frame(states(self)[0] if pose is None else pose, shown)
 
     def close(self) -> None:
         """Release the cameras."""

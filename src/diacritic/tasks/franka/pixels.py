@@ -20,7 +20,7 @@ MISSING_OPENGL = (
     "rendering: no OpenGL without a display; install the Debian package libegl1 or libosmesa6 and set MUJOCO_GL to egl "
     "or osmesa (tasks on states need neither)"
 )
-_STATE = int(mj.mjtState.mjSTATE_QPOS) | int(mj.mjtState.mjSTATE_MOCAP_POS)
+STATE = int(mj.mjtState.mjSTATE_QPOS) | int(mj.mjtState.mjSTATE_MOCAP_POS)
 
 
 class Camera:
@@ -29,12 +29,12 @@ class Camera:
     def __init__(self, physical: bool, name: str = "table", height: int = FRAME, width: int = FRAME) -> None:
         self._model, self._name = scene.model(physical), name
         self._data = mj.MjData(self._model)
-        self._renderer = _renderer(self._model, height, width)
+        self._renderer = renderer(self._model, height, width)
         self.close = weakref.finalize(self, self._renderer.close)  # before the interpreter takes OpenGL down
 
     def frame(self, state: np.ndarray) -> np.ndarray:
         """The picture of one state, a row of `states` (height, width, 3), bytes."""
-        mj.mj_setState(self._model, self._data, state, _STATE)
+        mj.mj_setState(self._model, self._data, state, STATE)
         mj.mj_kinematics(self._model, self._data)
         mj.mj_camlight(self._model, self._data)
         self._renderer.update_scene(self._data, self._name)
@@ -98,7 +98,8 @@ def _shoot(state: np.ndarray) -> np.ndarray:
     return table_crop(_camera.frame(state))
 
 
-def _renderer(model: Any, height: int, width: int) -> Any:
+def renderer(model: Any, height: int, width: int) -> Any:
+    """MuJoCo's own, refused with a remedy where there is no OpenGL."""
     try:
         return mj.Renderer(model, height, width)
     except Exception as error:  # each OpenGL loader raises what it likes

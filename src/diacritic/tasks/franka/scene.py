@@ -60,10 +60,11 @@ HAND_MASS, FINGER_MASS = 0.73, 0.015
 @lru_cache
 def model(physical: bool) -> Any:
     """The compiled scene; shared, so never written to. `physical`: a free object with contacts, else a posed one."""
-    return mj.MjModel.from_xml_string(_document(physical))
+    return mj.MjModel.from_xml_string(document(physical))
 
 
-def _document(physical: bool) -> str:
+def document(physical: bool, pads: int = _PADS) -> str:
+    """The scene as text, with so many slots drawn."""
     flags = "" if physical else '<flag contact="disable"/>'
     return f"""<mujoco model="panda">
   <compiler angle="radian" autolimits="true"/>
@@ -79,7 +80,7 @@ def _document(physical: bool) -> str:
     <camera name="side" pos="1.28 -0.96 0.83" xyaxes="0.739 0.674 0 -0.293 0.321 0.901"/>
     <geom name="table" type="box" pos="{_text(TABLE_CENTRE)}" size="{_text(TABLE_HALF)}" rgba="0.55 0.42 0.30 1"
           contype="1" conaffinity="1" friction="0.9 0.01 0.001"/>
-    {_slots()}{_object(physical)}{_distractor()}
+    {_slots(pads)}{_object(physical)}{_distractor()}
     <geom {_capsule(0.07, 0, 0, 0.03, 0, 0, 0.12)}/>
     {_arm()}
   </worldbody>
@@ -95,10 +96,10 @@ def _text(values: tuple[float, ...]) -> str:
     return " ".join(map(str, values))
 
 
-def _slots() -> str:
+def _slots(pads: int) -> str:
     return "".join(
         f'<geom type="cylinder" pos="{x:.5f} {y:.5f} 0.0005" size="0.035 0.0005" rgba="0.25 0.55 0.35 1"/>'
-        for x, y in SLOTS[:_PADS]
+        for x, y in SLOTS[:pads]
     )
 
 
