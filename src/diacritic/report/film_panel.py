@@ -51,7 +51,7 @@ def compose(form: Format, pictures: Sequence[Frame], takes: Sequence[Take], now:
     sheet = Image.new("RGB", (form.width, form.height), "white")
     draw, scale, wide = ImageDraw.Draw(sheet), form.height / 720, form.width // len(pictures)
     for k, (picture, take) in enumerate(zip(pictures, takes, strict=True)):
-        sheet.paste(Image.fromarray(picture), (k * wide, 0))
+        sheet.paste(Image.fromarray(_banded(picture, round(92 * scale))), (k * wide, 0))
         _headline(draw, k * wide, scale, take.title, now.notes[k])
         if now.bright:
             box = (k * wide + 2, 2, k * wide + picture.shape[1] - 3, form.scene - 3)
@@ -146,10 +146,17 @@ class _Strip:
             x += step
 
 
+def _banded(picture: Frame, high: int) -> Frame:
+    """The picture with a pale band behind the headline."""
+    banded = picture.copy()
+    banded[:high] = 195 + banded[:high] // 4 * 60 // 64
+    return banded
+
+
 def _headline(draw: Any, left: int, scale: float, title: str, note: str) -> None:
     x = left + 24 * scale
     draw.text((x, 16 * scale), title, SOFT, _font(round(22 * scale)))
-    draw.text((x, 44 * scale), note, INK, _font(round(34 * scale)))
+    draw.text((x, 44 * scale), note, INK, _font(round(32 * scale)))
 
 
 @cache

@@ -84,7 +84,7 @@ def one_take(
 def swapped_takes(
     task: Task, policies: Policies, binner: Binner | None, latents: Mapping[str, Any] | None, seed: int
 ) -> tuple[Batch, list[Take], int]:
-    """One episode twice, intact and with the code of another episode put in while waiting; and after which step."""
+    """One episode twice, intact and with the code of another episode put in while waiting; and the first step that shows it."""
     name, decision = list(task.decisions.items())[-1]
     at = moment(task, decision)
     hidden = _pair(task, name, latents or {}, seed)
@@ -95,7 +95,7 @@ def swapped_takes(
     own, changed = _takes(task, batch, loop, {2 * OWN: "memory intact", 2 * SWAP: "one code swapped"}, True)
     if batch.decided()[name][2 * SWAP] == player.classes[1]:
         changed = changed._replace(ending=f"the other {name}")
-    return batch, [own, changed], at
+    return batch, [own, changed], at + 1
 
 
 def _pair(task: Task, name: str, latents: Mapping[str, Any], seed: int) -> dict[str, Ints]:

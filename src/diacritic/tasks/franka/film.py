@@ -86,7 +86,7 @@ def _light() -> str:
         'diffuse="0.2 0.2 0.2" specular="0.05 0.05 0.05"/>'
         for x, y in ((1.00, -0.66), (0.95, -0.60), (0.90, -0.54))
     )
-    return f'{lamps}<camera name="film" pos="1.66 0 0.95" fovy="39" xyaxes="0 1 0 -0.5 0 0.866"/>'
+    return f'{lamps}<camera name="film" pos="1.76 0 1.03" fovy="41" xyaxes="0 1 0 -0.5 0 0.866"/>'
 
 
 def _slot(number: int, x: float, y: float) -> str:
