@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from diacritic.cli import dispatch
 from reproduction.commands.beyond import BeyondPaper
+from reproduction.commands.films import Films
 from reproduction.commands.forever import Forever, ForeverTraining
 from reproduction.commands.paper import (
     Certificates,
@@ -38,6 +39,7 @@ COMMANDS = {
     "attribution": Attribution,
     "live": Live,
     "ship": Ship,
+    "films": Films,
     "beyond-paper": BeyondPaper,
     "forever": Forever,
     "forever-training": ForeverTraining,

@@ -80,7 +80,7 @@ class Demo:
         best = max(paths, key=lambda path: json.loads((path / "rollout.json").read_text(encoding="utf-8"))["success"])
         seed = json.loads((best / "run.json").read_text(encoding="utf-8"))["run"]["seed"]
         film = self.out / f"two-cues gap=20, seed {seed}.mp4"
-        return [film] if self._typed(console, "video", "--run", best, "-o", film) == 0 else []
+        return [film] if self._typed(console, "video", "--run", best, "--small", "-o", film) == 0 else []
 
     def _type(self, console: Console, *words: object, expected: int = 0) -> None:
         """Run one command as if it had been typed; the demo ends where it fails."""

@@ -29,6 +29,8 @@ class Video:
     """The folder of a run that `diacritic train` saved: film its policy on its task."""
     swap: bool = False
     """With --run: split the screen, and swap one code on the right."""
+    small: bool = False
+    """A quick film: 640×360, 10 frames a second."""
     hidden: tuple[str, ...] = ()
     """Hidden values of the episode, such as theta=3; the others are drawn."""
     seed: int = 0
@@ -53,17 +55,18 @@ class Video:
         return 0
 
     def _film(self, latents: dict[str, int]) -> "Film":
-        from diacritic.report.video import film, swap_film
+        from diacritic.report.video import FULL, SMALL, film, swap_film
 
+        form = SMALL if self.small else FULL
         if self.run_ is None:
-            return film(simulated_task(self.task, self.parameters), None, None, latents, self.seed)
+            return film(simulated_task(self.task, self.parameters), None, None, latents, self.seed, form)
         from diacritic.rollout.run_loading import groups
 
         (group,) = groups([self.run_])
         if len(group.runs) != 1:
             raise UserError(str(self.run_), "holds several runs; give one of them")
         make = swap_film if self.swap else film
-        return make(group.task, group.policies(), group.binner, latents, self.seed)
+        return make(group.task, group.policies(), group.binner, latents, self.seed, form)
 
 
 def _whole(place: str, text: str) -> int:

@@ -23,7 +23,7 @@ from diacritic.report.runs import Run, read_run
 from diacritic.tasks.named import named_model
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
-FILM_BYTES = 1_000_000
+FILM_BYTES = 3_000_000
 SKIPPED = ("diacritic-binner/", "certify-certificate/", "certify-answer/", "certify-machine/")  # parts of other things
 
 

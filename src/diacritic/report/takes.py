@@ -84,7 +84,7 @@ def one_take(
 def swapped_takes(
     task: Task, policies: Policies, binner: Binner | None, latents: Mapping[str, Any] | None, seed: int
 ) -> tuple[Batch, list[Take], int]:
-    """One episode twice, intact and with the code of another episode put in while waiting; and the first step that shows it."""
+    """One episode twice, intact and with the code of another put in while waiting; and the step that shows it first."""
     name, decision = list(task.decisions.items())[-1]
     at = moment(task, decision)
     hidden = _pair(task, name, latents or {}, seed)
@@ -106,8 +106,8 @@ def _pair(task: Task, name: str, latents: Mapping[str, Any], seed: int) -> dict[
     own = {key: np.array([value]) for key, value in fixed.items()}
     mine, theirs = task.choices(own), task.choices(every)
     alike = np.ones(len(next(iter(every.values()))), bool)
-    for key, values in theirs.items():
-        alike &= (values != mine[key]) if key == name else (values == mine[key])
+    for key in task.levels:
+        alike &= (theirs[key] != mine[key]) if key == name else (theirs[key] == mine[key])
     if not alike.any():
         raise UserError("swap", f"no other episode differs in {name} alone; choose other hidden values")
     partner = int(np.flatnonzero(alike)[0])

@@ -21,7 +21,7 @@ from diacritic.demos.lerobot import export_lerobot
 from diacritic.demos.record import record
 from diacritic.measure.figure import write_picture
 from diacritic.memory import export as memory_export
-from diacritic.report import video
+from diacritic.report import film_files
 from diacritic.studies import job_manifest, query
 from diacritic.training import train as training
 from diacritic.training.cohort import Plan, Run
@@ -48,10 +48,10 @@ def picture(folder: Path, patch: Patch) -> None:
 
 
 def film(folder: Path, patch: Patch) -> None:
-    patch.setattr(video, "_write_gif", full)
+    patch.setattr(film_files, "_write_gif", full)
     (folder / "old").rename(folder / "old.gif")
     try:
-        video.write_film(FRAMES, folder / "old.gif")
+        film_files.write_film(FRAMES, folder / "old.gif")
     finally:
         (folder / "old.gif").rename(folder / "old")
 

@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page, ViewportSize
 from report_inputs import HOSTILE, add_rollout, add_verdict, make_ledger, make_run
 
 from certify.zoo import build
+from diacritic.report.film_files import write_film
 from diacritic.report.page import report
-from diacritic.report.video import write_film
 
 pytestmark = pytest.mark.system
 WIDE: ViewportSize = {"width": 1280, "height": 900}

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from diacritic.cli import main
 from diacritic.report.inputs import FILM_BYTES
-from diacritic.report.video import HEIGHT, PANEL, PER_SECOND, WIDTH
+from diacritic.report.video import SMALL
 from diacritic.shipped import cohort
 from diacritic.tasks.registry import make as make_task
 
@@ -23,7 +23,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     film, demos = folder / "two-cues gap=20, seed 0.mp4", folder / "two-cues"
     for words in (
         ["rollout", folder / "arm", "--episodes", 4],
-        ["video", "--run", first, "-o", film],
+        ["video", "--run", first, "--small", "-o", film],
         ["record", "two-cues", "gap=20", "--episodes", 32, "--no-checks", "--out", demos],
         ["report", folder, "-o", folder / "report.html"],
     ):
@@ -36,12 +36,20 @@ def test_the_film_plays(opened: Page):
     video = opened.locator("article.task video")
     opened.wait_for_function("() => document.querySelector('video').readyState >= 2")
     size, seconds = video.evaluate("film => [[film.videoWidth, film.videoHeight], film.duration]")
-    assert size == [WIDTH + PANEL, HEIGHT]
-    assert seconds > TASK.horizon / PER_SECOND
+    assert size == [SMALL.width, SMALL.height]
+    assert seconds > 5
     video.evaluate("film => film.play()")
     opened.wait_for_function("() => document.querySelector('video').currentTime > 0.5")
     video.evaluate("film => film.pause()")
     assert "two-cues gap=20, seed 0" in opened.locator(".film figcaption").inner_text()
+
+
+def test_the_film_moves_with_the_playhead(opened: Page):
+    opened.locator("article.task input[type=range]").fill("40")
+    late = opened.evaluate("document.querySelector('video').currentTime")
+    opened.locator("article.task input[type=range]").fill("10")
+    assert late > opened.evaluate("document.querySelector('video').currentTime") > 0
+    assert opened.locator("article.task .slide output").inner_text() == "10"
 
 
 def test_the_closed_loop_shows_eight_policies(opened: Page):

@@ -43,7 +43,7 @@ def test_symbolic_success_is_exact(tmp_path: Path):
 def test_a_film_that_is_given_is_embedded(tmp_path: Path):
     (tmp_path / "a film.gif").write_bytes(b"GIF89a")
     shown = closed_loop.film(collect([str(tmp_path)]))
-    known = {"kind": "image/gif", "title": "a film", "task": ""}
+    known = {"kind": "image/gif", "title": "a film", "task": "", "times": []}
     assert shown == known | {"url": "data:image/gif;base64,R0lGODlh"}
 
 
@@ -65,7 +65,8 @@ def test_the_first_sufficient_policy_is_filmed(tmp_path: Path, monkeypatch: pyte
         yield SimpleNamespace(task=None, policies=lambda: None, binner=None)
 
     monkeypatch.setattr(run_loading, "groups", groups)
-    monkeypatch.setattr(video, "film", lambda *_: (np.full((64, 64, 3), 40 * k, np.uint8) for k in range(4)))
+    frames = [np.full((64, 64, 3), 40 * k, np.uint8) for k in range(4)]
+    monkeypatch.setattr(video, "film", lambda *_, form: video.Film(frames, [0.0, 0.1], form.rate))
     found = collect([str(tmp_path)])
     shown = closed_loop.film(found)
     assert shown is not None

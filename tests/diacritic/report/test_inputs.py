@@ -102,8 +102,8 @@ def test_parts_of_other_things_are_no_fault(tmp_path: Path):
 
 
 def test_a_film_that_is_too_large_is_left_out(tmp_path: Path):
-    (tmp_path / "long.mp4").write_bytes(bytes(1_000_001))
-    assert reasons(tmp_path) == [("long.mp4", "is a film of 1.0 MB; at most 1 MB are shown")]
+    (tmp_path / "long.mp4").write_bytes(bytes(3_000_001))
+    assert reasons(tmp_path) == [("long.mp4", "is a film of 3.0 MB; at most 3 MB are shown")]
 
 
 @pytest.mark.parametrize("word", ["no/such/folder", "none.json", "none.jsonl"])

@@ -12,10 +12,10 @@ from certify.zoo import build
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.files.run import CodedEpisodes
+from diacritic.report.design import configurations
 from diacritic.report.inputs import collect
 from diacritic.report.meanings import MIXED, NOTHING, Meanings
 from diacritic.report.strips import coded_episodes, strip
-from diacritic.report.subjects import configurations
 from diacritic.tasks.registry import make as make_task
 
 
@@ -74,8 +74,8 @@ def test_rows_of_a_played_robot_task_are_the_cases_that_its_expert_distinguishes
     path = make_run(tmp_path, 0, task="two-cues", task_version=1, parameters=dict(task.parameters))
     hidden = configurations(task)
     latents = {f"latent:{name}": values for name, values in hidden.items()}
-    side, slot = task.choices(hidden).values()
-    codes = np.tile((2 * side + slot).astype(np.uint16), (task.horizon, 1))
+    chosen = task.choices(hidden)
+    codes = np.tile((2 * chosen["side"] + chosen["slot"]).astype(np.uint16), (task.horizon, 1))
     kept: dict[str, Any] = {"codes": codes, **latents}
     np.savez_compressed(path / "rollout.npz", **kept)
     coded = coded_episodes(the_run(path), None, [])

@@ -6,8 +6,9 @@ import pytest
 from report_inputs import make_run
 
 from diacritic.report import subjects as module
+from diacritic.report.design import designed
 from diacritic.report.inputs import Inputs, collect
-from diacritic.report.subjects import designed, subjects, views
+from diacritic.report.subjects import subjects, views
 from diacritic.tasks.registry import make as make_task
 
 

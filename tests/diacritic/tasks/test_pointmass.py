@@ -13,7 +13,9 @@ from certify import certify
 from certify.errors import UserError
 from diacritic.demos.reconstruct import complete
 from diacritic.demos.record import record
-from diacritic.report.video import Design, film
+from diacritic.report.design import Design
+from diacritic.report.film_panel import Format
+from diacritic.report.video import film
 from diacritic.tasks.pointmass import PointMass
 from diacritic.tasks.protocol import Simulation
 
@@ -69,7 +71,7 @@ def test_impossible_parameters_and_frames_are_refused() -> None:
 
 
 def test_a_film_shows_the_mass_move() -> None:
-    frames = list(film(SHORT, latents={"gate": 1, "goal": 0}))
+    frames = film(SHORT, latents={"gate": 1, "goal": 0}, form=Format(180, 320, 4)).frames
     assert len(frames) > SHORT.horizon
     assert (frames[0] != frames[-1]).any()
 
