@@ -14,7 +14,7 @@ from diacritic.rollout.policies import Player, Policies
 from diacritic.tasks.protocol import Batch, Task
 
 FULL, SMALL = Format(), Format(360, 640, 10)  # to show, and to put into a report
-STEP, WAIT, CUE, DECISION, CHANGE, END = 0.27, 0.07, 0.5, 0.8, 2.2, 1.8  # seconds
+STEP, WAIT, CUE, DECISION, CHANGE, END = 0.3, 0.07, 0.5, 0.8, 2.2, 1.8  # seconds
 LONG = 6  # steps of a wait that is shown fast
 
 
