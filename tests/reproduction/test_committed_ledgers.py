@@ -12,6 +12,7 @@ OTHERS = {
     "preset-search",
     "forever",
     "forever-training",
+    "need",
 }  # not of judged runs: recordings, settings, proofs
 LEDGERS = [path for path in sorted(RESULTS.rglob("*.jsonl")) if path.parent.name in ("results", "live")]
 

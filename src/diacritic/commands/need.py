@@ -58,5 +58,9 @@ class NeedCommand:
         if self.card:
             paths.append(self.out / "need.md")
             write_text(paths[-1], card(answer))
+        from diacritic.report.page import report
+
+        paths.append(self.out / "need.html")
+        report(answer, out=paths[-1], title=f"Need of {answer.recording.task}", film=False)
         print("wrote " + ", ".join(str(path) for path in paths))
         return 0

@@ -16,6 +16,8 @@ from diacritic.demos.readers import is_recording, load
 from diacritic.files.demos import Demos
 from diacritic.files.judged import check_acceptance, check_probe
 from diacritic.files.ledger import Row, problem_of, read_ledger
+from diacritic.files.need import FORMAT as NEED
+from diacritic.files.need import read_need
 from diacritic.files.run import is_run
 from diacritic.measure.probe import FORMAT as PROBE
 from diacritic.measure.probe import saved_probe
@@ -24,7 +26,13 @@ from diacritic.tasks.named import named_model
 
 FILMS = {".mp4": "video/mp4", ".gif": "image/gif"}
 FILM_BYTES = 3_000_000
-SKIPPED = ("diacritic-binner/", "certify-certificate/", "certify-answer/", "certify-machine/")  # parts of other things
+SKIPPED = (
+    "diacritic-binner/",
+    "diacritic-witnesses/",
+    "certify-certificate/",
+    "certify-answer/",
+    "certify-machine/",
+)  # parts of other things
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,7 @@ class Inputs:
     ledgers: dict[str, list[Row]] = field(default_factory=dict)
     figures: dict[str, list[Row]] = field(default_factory=dict)
     probes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    needs: list[dict[str, Any]] = field(default_factory=list)
     films: list[Path] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
@@ -170,6 +179,8 @@ def _document(found: Inputs, path: Path) -> None:
         if probed is not None:
             check_probe(probed, str(path), "run `diacritic probe` again")
             found.probes[path.stem] = probed
+    elif kind == NEED:
+        found.needs.append(read_need(path))
     elif kind == PROBE:
         check_probe(document, str(path), "run `diacritic probe` again")
         found.probes[path.name.removesuffix(".probe.json")] = document

@@ -15,8 +15,11 @@ from certify import Answer, Model
 from certify.optional import import_optional
 from diacritic.files.atomic import make_folder, write_text
 from diacritic.files.demos import Demos
+from diacritic.need.answer import Need
+from diacritic.need.document import need_document
 from diacritic.report import audit, cards, closed_loop, colours, run_table
 from diacritic.report import ledgers as ledger_section
+from diacritic.report import need as need_section
 from diacritic.report.inputs import Inputs, LeftOut, collect
 from diacritic.report.provenance import provenance
 from diacritic.report.subjects import Subject, subjects, views
@@ -57,6 +60,8 @@ def gather(subjects: Sequence[Any]) -> Inputs:
             inputs.models.append(subject.model)
         elif isinstance(subject, Model):
             inputs.models.append(subject)
+        elif isinstance(subject, Need):
+            inputs.needs.append(need_document(subject))
         elif isinstance(subject, Demos):
             inputs.recordings.append(subject)
         else:
@@ -101,6 +106,7 @@ def sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> Show
     return {
         "cards": [cards.card(subject, task) for subject, task in zip(found, tasks, strict=True)]
         + list(cards.further(audit.probed_cells(inputs), studies)),
+        "needs": need_section.view(inputs),
         "tasks": tasks,
         "runs": run_table.view(inputs.runs),
         "audit": audit.view(inputs),

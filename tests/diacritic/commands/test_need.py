@@ -14,7 +14,12 @@ def test_from_a_recording_to_verified_witnesses(tmp_path: Path, capsys: pytest.C
     out = tmp_path / "out"
     assert main(["need", str(tmp_path / "demos"), "--plants", "0", "--card", "-o", str(out)]) == 0
     assert "MEMORY NEEDED   0.98 bit at steps 4–12" in capsys.readouterr().out
-    assert {path.name for path in out.iterdir()} == {"need.json", "witnesses.json", "need.md"}
+    assert {path.name for path in out.iterdir()} == {"need.json", "witnesses.json", "need.md", "need.html"}
+    page = (out / "need.html").read_text(encoding="utf-8")
+    assert "D1 is shown at step 2" in page
+    assert "bits required at each of 15 steps" in page
+    assert main(["report", str(out), "-o", str(tmp_path / "report.html")]) == 0
+    assert "left out" not in capsys.readouterr().out
     assert main(["need", str(tmp_path / "demos"), "--check", str(out / "witnesses.json")]) == 0
     assert "3 pairs verified" in capsys.readouterr().out
 
