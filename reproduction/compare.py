@@ -2,28 +2,37 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from certify.errors import UserError
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from reproduction.catalogue import FIGURES, STUDIES
-from reproduction.derive import mean_rate, sufficient
+from reproduction.catalogue import STUDIES
+from reproduction.derive import mean_rate, rates_of, sufficient
 from reproduction.figure import Figure
 from reproduction.paper import Paper, PaperStudy, paper_count, paper_of
 from reproduction.reference import block
+from reproduction.release import ReleasedRun, rates, released, successes
 from reproduction.verdicts import (
+    KINDS,
+    NOT_IN_PAPER,
+    NOT_RUN,
     RATE_TOLERANCE,
-    VERDICTS,
+    SUCCESS_TOLERANCE,
     Better,
     Count,
-    Range,
+    Kind,
+    P,
+    Part,
     Value,
     Verdict,
+    combined,
     contrast,
-    near,
-    success_verdict,
+    count_part,
+    holm,
+    spread_part,
 )
 
 _CONTROLS = ("sysid", "inverse-only", "non-persistent", "bypass", "gaussian", "gru-", "full-history", "open-loop")
@@ -31,15 +40,21 @@ _CONTROLS = ("sysid", "inverse-only", "non-persistent", "bypass", "gaussian", "g
 
 @dataclass(frozen=True)
 class CellLine:
-    """One cell: our runs and what the paper reports of it."""
+    """One cell: our runs, what the paper reports of it, and what single runs of the release gave."""
 
     cell: Cell
     rows: tuple[Row, ...]
-    verdict: Verdict
+    whole: bool
+    """Whether no seed is missing."""
+    verdict: Verdict = NOT_RUN
 
     @property
     def reported(self) -> Paper | None:
         return paper_of(self.cell)
+
+    @cached_property
+    def released(self) -> list[ReleasedRun]:
+        return released(self.cell) if self.reported else []
 
     @property
     def ours(self) -> Count | None:
@@ -54,6 +69,11 @@ class CellLine:
     @property
     def over_all(self) -> bool:
         return self.reported is not None and over_all(self.reported)
+
+    @property
+    def task_version(self) -> int:
+        """The version of the task that these runs learned."""
+        return self.rows[0].get("task_version", 1) if self.rows else self.cell.task.version
 
     @property
     def success(self) -> float | None:
@@ -74,7 +94,10 @@ class FigureLine:
 
     figure: Figure
     ours: Value | None
-    verdict: Verdict
+    verdict: Verdict = NOT_RUN
+
+
+Line = CellLine | FigureLine
 
 
 @dataclass(frozen=True)
@@ -86,10 +109,10 @@ class Comparison:
     figures: tuple[FigureLine, ...]
 
     @property
-    def counts(self) -> Mapping[Verdict, int]:
+    def counts(self) -> Mapping[Kind, int]:
         """How many lines have each verdict."""
-        found = Counter(line.verdict for line in (*self.cells, *self.figures))
-        return {verdict: found[verdict] for verdict in VERDICTS}
+        found = Counter(line.verdict.kind for line in (*self.cells, *self.figures))
+        return {kind: found[kind] for kind in KINDS}
 
 
 def find(name: str) -> PaperStudy:
@@ -100,45 +123,45 @@ def find(name: str) -> PaperStudy:
 
 
 def compare(study: PaperStudy | str, results: Results | Sequence[Row]) -> Comparison:
-    """A study beside the paper, from a folder of ledgers or from bare rows."""
-    known = find(study) if isinstance(study, str) else study
-    folder = results if isinstance(results, Results) else Results({known.name: results})
-    cells = tuple(_cell_line(cell, folder) for cell in known.cells)
-    figures = tuple(_figure_line(figure, folder, known.name) for figure in FIGURES.get(known.name, ()))
-    return Comparison(known, cells, figures)
+    """A study beside the paper, from a folder of ledgers or from bare rows; all its contrasts are one family."""
+    chosen = find(study) if isinstance(study, str) else study
+    folder = results if isinstance(results, Results) else Results({chosen.name: results})
+    cells = [CellLine(cell, tuple(folder.shown(cell)), bool(folder.complete(cell))) for cell in chosen.cells]
+    figures = [FigureLine(figure, figure.ours(folder, chosen.name)) for figure in chosen.figures]
+    raw = [contrast(line.ours, line.paper) if line.whole else None for line in cells]
+    raw += [contrast(line.ours, line.figure.paper) for line in figures]
+    adjusted = iter(holm([p for p in raw if p is not None]))
+    ps = iter([None if p is None else P(p, next(adjusted)) for p in raw])
+    return Comparison(
+        chosen,
+        tuple(replace(line, verdict=cell_verdict(line, next(ps))) for line in cells),
+        tuple(replace(line, verdict=line.figure.verdict(line.ours, next(ps))) for line in figures),
+    )
 
 
-def _figure_line(figure: Figure, results: Results, study: str) -> FigureLine:
-    ours = figure.ours(results, study)
-    return FigureLine(figure, ours, figure.verdict(ours))
-
-
-def _cell_line(cell: Cell, results: Results) -> CellLine:
-    rows = results.shown(cell)
-    verdict = cell_verdict(cell, rows) if results.complete(cell) else "not run"
-    return CellLine(cell, tuple(rows), verdict)
-
-
-def cell_verdict(cell: Cell, rows: Sequence[Row]) -> Verdict:
-    """By the count of sufficient seeds; where the paper gives none, by success; else by its rates."""
-    paper, better = paper_of(cell), better_of(cell.learner)
+def cell_verdict(line: CellLine, p: P | None) -> Verdict:
+    """By count, rates and success, as far as the paper gives them; half of the runs diverged is no agreement."""
+    paper = line.reported
+    if not line.whole:
+        return NOT_RUN
     if paper is None or not (paper.sufficient or paper.success is not None or paper.rate):
-        return "ours alone"
-    if paper.sufficient:
-        return contrast(sufficient(rows), Count(*paper.sufficient), better)
-    if paper.success is not None:
-        played = [row["success"] for row in rows]
-        return "not run" if None in played else success_verdict(played, paper.success, better)
-    return _rates_verdict(paper, rows)
-
-
-def _rates_verdict(paper: Paper, rows: Sequence[Row]) -> Verdict:
-    """Every rate to a tenth of a bit, over the sufficient seeds; without any there is no rate to agree on."""
+        return NOT_IN_PAPER
+    parts, better = [], better_of(line.cell.learner)
+    if line.ours and line.paper and p:
+        parts.append(count_part(line.ours, line.paper, better, p))
     for window, bits in paper.rate:
-        ours = mean_rate(rows, window, over_all(paper))
-        if ours is None or near(Range(ours, ours), Range(bits, bits), RATE_TOLERANCE) != "agrees":
-            return "differs"
-    return "agrees"
+        theirs = [bits, *rates(line.released, window, line.over_all)]
+        parts.append(
+            spread_part(f"rate in {window}", rates_of(line.rows, window, line.over_all), theirs, RATE_TOLERANCE)
+        )
+    if paper.success is not None:
+        played = [row["success"] for row in line.rows if row["success"] is not None]
+        theirs = [paper.success, *successes(line.released)]
+        parts.append(spread_part("success", played, theirs, SUCCESS_TOLERANCE, better))
+    lost = sum(bool(row["diverged"]) for row in line.rows)
+    if 2 * lost >= len(line.rows):
+        parts.append(Part(f"runs that diverged ({lost} of {len(line.rows)})", "differs"))
+    return combined(parts, len(line.rows), p)
 
 
 def over_all(paper: Paper) -> bool:

@@ -18,20 +18,30 @@ def declared(results: Results) -> list[Row]:
     return list({id(row): row for cell in CELLS for row in results.shown(cell)}.values())
 
 
+def passed(row: Row) -> bool:
+    """Whether a run is sufficient on all recorded episodes, as the paper judges; older rows have held-out ones."""
+    return bool(row.get("recorded_sufficient", row["sufficient"])) and not row["diverged"]
+
+
 def sufficient(rows: Iterable[Row]) -> Count:
     """Sufficient seeds of all."""
-    verdicts = [bool(row["sufficient"]) for row in rows]
+    verdicts = [passed(row) for row in rows]
     return Count(sum(verdicts), len(verdicts))
 
 
+def rates_of(rows: Iterable[Row], window: str, over_all: bool = False) -> list[float]:
+    """Bits in a window over the sufficient runs, or over all, by the paper's convention; empty where one has none."""
+    bits = [row.get("recorded_rate", row["rate"]).get(window) for row in rows if over_all or passed(row)]
+    return [] if None in bits else bits
+
+
 def mean_rate(rows: Iterable[Row], window: str, over_all: bool = False) -> float | None:
-    """Mean bits in a window over the sufficient runs, or over all."""
-    bits = [row["rate"].get(window) for row in rows if over_all or row["sufficient"]]
-    known = [value for value in bits if value is not None]
-    return mean(known) if known and len(known) == len(bits) else None
+    """Their mean; none where there are none."""
+    bits = rates_of(rows, window, over_all)
+    return mean(bits) if bits else None
 
 
-def tally(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda row: bool(row["sufficient"])) -> Derived:
+def tally(cells: Sequence[Cell], passes: Callable[[Row], bool] = passed) -> Derived:
     """How many runs of all these cells pass; nothing while one of them lacks runs."""
 
     def derive(results: Results) -> Value | None:

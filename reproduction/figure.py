@@ -17,7 +17,7 @@ from diacritic._version import __version__
 from diacritic.files.atomic import write_text
 from diacritic.studies.results import Results
 from reproduction.derive import Derived
-from reproduction.verdicts import Better, Count, Profile, Range, Value, Verdict, judge
+from reproduction.verdicts import Better, Count, P, Profile, Range, Value, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Figure:
     within: float = 0.0
     """Largest difference that still agrees."""
     better: Better = None
+    tested: bool = True
+    """Whether it comes from seeds, so that only a test may call it better."""
 
     def ours(self, results: Results, study: str) -> Value | None:
         """Our figure, or nothing where it has not been found yet."""
@@ -41,8 +43,8 @@ class Figure:
         stored = [row for row in results.files.get(f"figures/{study}", ()) if row["figure"] == self.name]
         return _decoded(stored[0]["value"]) if stored and self.measured is not None else None
 
-    def verdict(self, ours: Value | None) -> Verdict:
-        return judge(ours, self.paper, self.within, self.better)
+    def verdict(self, ours: Value | None, p: P | None = None) -> Verdict:
+        return judge(ours, self.paper, self.within, self.better, p, self.tested)
 
 
 def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None:

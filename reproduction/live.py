@@ -14,7 +14,7 @@ from diacritic.files.atomic import write_text
 from diacritic.rollout.machine import unpacked
 from diacritic.studies.ledger import Row, merge_ledger, read_ledger
 from diacritic.studies.tasks import model_of, task
-from reproduction.beyond_paper.barrier_page import between, by, counted, table
+from reproduction.beyond_paper.delays_page import between, by, counted, table
 from reproduction.live_environments import live, play
 
 EPISODES, MARK = 256, "live"

@@ -1,48 +1,66 @@
 """Comparisons as pages of the documentation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from diacritic.studies.results import Results
+from reproduction.beyond_paper.cells import kind
 from reproduction.compare import CellLine, Comparison, FigureLine
-from reproduction.verdicts import Count, Value
+from reproduction.release import rates, successes
+from reproduction.verdicts import Count, P, Value
+from reproduction.why import Costs, why_cell, why_figure
 
-_READ = """Counts are sufficient seeds with their 95 % Wilson intervals. Success and rates are ours, then after the bar
-the paper's; rates are bits over the sufficient seeds (over all seeds, marked †, where the paper does so), with the
-requirement in parentheses. The verdict contrasts counts by Fisher's exact test at 0.05; success, where the paper gives
-no count, by the spread of our seeds; rates, where there is nothing else, to a tenth of a bit. *Ours alone* is a cell of
-which the paper reports nothing; a cell counts as run once all of its seeds have."""
+_READ = """Counts are sufficient seeds on all recorded episodes, as the paper judges, with 95 % Wilson intervals;
+beside them those on held-out and on fresh episodes. *Release* is what single runs of the authors' public code gave.
+Success and rates are ours, then after the bar the paper's; rates are bits over the sufficient seeds (over all seeds,
+marked †, where the paper does so), with the requirement in parentheses. *Agrees*: the counts are no more than 0.2
+apart and Fisher's p is at least 0.05, every rate is within 0.1 bit or the ranges of seeds overlap, success likewise
+within 0.1. *Better*: Fisher's p is below 0.05 also after Holm's correction over the table (second number). *No
+difference shown*: neither. ‡: the task was held out from the search for our preset, but had been run before with
+other settings. *v1*: measured on version 1 of the task."""
 
 
-def page(comparison: Comparison, chart: str | None = None) -> str:
+def page(comparison: Comparison, results: Results, chart: str | None = None) -> str:
     """The page of a study; `chart` is the file of its picture."""
-    study = comparison.study
+    study, costs = comparison.study, Costs(results)
     lines = [f"# {study.title}", "", study.introduction, "", _summary(comparison), ""]
-    lines += [f"![Ours and the paper's counts]({chart})", ""] if chart else []
+    lines += [f"![Ours and the paper's]({chart})", ""] if chart else []
     if comparison.cells:
-        lines += ["## Cells", "", _READ, "", *_cell_table(comparison.cells), ""]
+        lines += ["## Cells", "", _READ, "", *_cell_table(comparison.cells, costs), ""]
         lines += [*_trained(comparison.cells), ""]
     if comparison.figures:
-        lines += ["## Figures", "", *_figure_table(comparison.figures), ""]
+        lines += ["## Figures", "", *_figure_table(study.name, comparison.figures, costs), ""]
     if study.blocks:
         lines += [f"Answers {', '.join(f'`{name}`' for name in study.blocks)} of the reference.", ""]
     return "\n".join(lines)
 
 
 def _summary(comparison: Comparison) -> str:
-    told = [f"{count} {verdict}" for verdict, count in comparison.counts.items() if count]
+    told = [f"{count} {kind}" for kind, count in comparison.counts.items() if count]
     return f"Of {sum(comparison.counts.values())} lines: {', '.join(told)}."
 
 
-def _cell_table(cells: Iterable[CellLine]) -> list[str]:
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Markdown without the columns that say nothing."""
+    shown = [list(row) for row in rows]
+    kept = [k for k in range(len(heads)) if any(row[k] != "–" for row in shown)]
+    lines = [[heads[k] for k in kept], ["---"] * len(kept), *([row[k] for k in kept] for row in shown)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def _cell_table(cells: Iterable[CellLine], costs: Costs) -> list[str]:
     shown = list(cells)
     windows = list(dict.fromkeys(window for line in shown for window in _windows(line)))
-    heads = ["task", "learner", "preset", "ours", "paper", "verdict", "success", *windows]
-    table = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for line in shown:
-        cell, success = line.cell, line.reported.success if line.reported else None
-        parts = [cell.name, cell.learner, cell.preset, _count(line), _plain(line.paper), line.verdict]
-        parts += [_beside(line.success, success), *(_rate(line, window) for window in windows)]
-        table.append("| " + " | ".join(parts) + " |")
-    return table
+    heads = ["task", "learner", "preset", "ours", "held-out, fresh", "paper", "release", "p", "verdict", "why, or cost"]
+    return _table([*heads, "success", *windows], (_cell_row(line, windows, costs) for line in shown))
+
+
+def _cell_row(line: CellLine, windows: Sequence[str], costs: Costs) -> list[str]:
+    cell, success = line.cell, line.reported.success if line.reported else None
+    version = f" *v{line.task_version}*" if line.task_version < cell.task.version else ""
+    before = " ‡" if cell.preset == "carousel" and kind(cell.task) == "held-out, run before" else ""
+    parts = [cell.name + version + before, cell.learner, cell.preset, _count(line), _elsewhere(line)]
+    parts += [_plain(line.paper), _release(line), _p(line.verdict.p), str(line.verdict), _beside_cell(line, costs)]
+    return [*parts, _beside(line.success, success), *(_rate(line, window) for window in windows)]
 
 
 def _windows(line: CellLine) -> list[str]:
@@ -53,9 +71,44 @@ def _windows(line: CellLine) -> list[str]:
 def _count(line: CellLine) -> str:
     if line.ours is None:
         return "not run"
-    part = "" if len(line.rows) == line.cell.seeds else f" of {line.cell.seeds} seeds so far"
+    part = "" if line.whole else f" of {line.cell.seeds} seeds so far"
     lost = sum(bool(row["diverged"]) for row in line.rows)
     return _plain(line.ours) + part + (f", {lost} diverged" if lost else "")
+
+
+def _elsewhere(line: CellLine) -> str:
+    """Sufficient seeds on held-out and on fresh episodes, where they differ from all recorded ones by definition."""
+    fresh = [row["fresh_sufficient"] for row in line.rows if "fresh_sufficient" in row]
+    if not fresh:
+        return "–"
+    held = sum(bool(row["sufficient"]) and not row["diverged"] for row in line.rows)
+    return f"{held}/{len(line.rows)}, {sum(map(bool, fresh))}/{len(fresh)}"
+
+
+def _release(line: CellLine) -> str:
+    """The outcomes of single runs of the release, as ranges."""
+    runs = line.released
+    verdicts = [run.sufficient for run in runs if run.sufficient is not None]
+    told = [f"{sum(verdicts)}/{len(verdicts)}"] if verdicts else []
+    told += [f"success {_stretch(played)}"] if (played := successes(runs)) else []
+    for window in dict.fromkeys(window for run in runs for window in run.rate):
+        told += [f"{window} {_stretch(bits)}"] if (bits := rates(runs, window, line.over_all)) else []
+    return ", ".join(told) or "–"
+
+
+def _stretch(numbers: Sequence[float]) -> str:
+    low, high = (f"{end:.2f}" for end in (min(numbers), max(numbers)))
+    return low if low == high else f"{low}–{high}"
+
+
+def _p(p: P | None) -> str:
+    return "–" if p is None else f"{p.raw:.2g}, {p.adjusted:.2g}"
+
+
+def _beside_cell(line: CellLine, costs: Costs) -> str:
+    if line.verdict.kind == "not run":
+        return costs.told([line.cell])
+    return why_cell(line) if line.verdict.kind == "differs" else "–"
 
 
 def _plain(count: Count | None) -> str:
@@ -87,12 +140,27 @@ def _trained(cells: Iterable[CellLine]) -> list[str]:
     return [f"Trained on {device}, torch {torch}, sources {code}." for device, torch, code in used] or ["None has run."]
 
 
-def _figure_table(figures: Iterable[FigureLine]) -> list[str]:
-    table = ["| figure | ours | paper | verdict |", "|---|---|---|---|"]
-    for line in figures:
-        ours = _value(line.ours) if line.ours is not None else "not run"
-        table.append(f"| {line.figure.name} | {ours} | {_value(line.figure.paper)} | {line.verdict} |")
-    return table
+def _figure_table(study: str, figures: Iterable[FigureLine], costs: Costs) -> list[str]:
+    return _table(
+        ["figure", "ours", "paper", "p", "verdict", "why, or cost"],
+        (
+            [
+                line.figure.name,
+                _value(line.ours) if line.ours is not None else "not run",
+                _value(line.figure.paper),
+                _p(line.verdict.p),
+                str(line.verdict),
+                _beside_figure(study, line, costs),
+            ]
+            for line in figures
+        ),
+    )
+
+
+def _beside_figure(study: str, line: FigureLine, costs: Costs) -> str:
+    if line.verdict.kind == "not run":
+        return costs.of_figure(line, study)
+    return why_figure(study, line) if line.verdict.kind == "differs" else "–"
 
 
 def _value(value: Value) -> str:

@@ -3,6 +3,16 @@
 from dataclasses import dataclass
 
 from diacritic.studies.cell import Cell, Study
+from reproduction.figure import Figure
+
+RELEASED = {
+    **dict.fromkeys(("gap", "re-reveal"), "release-toy"),
+    **dict.fromkeys(("reveal", "lost-cue"), "release-reveal"),
+    **dict.fromkeys(("cue-corridor", "signpost-corridor"), "release-corridor"),
+    **dict.fromkeys(("memory-chain", "passive-t-maze"), "release-external"),
+    "stochastic-expert": "release-stochastic",
+}
+"""The authors' settings of a symbolic task; those of the arm are called `release`."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,8 @@ class PaperStudy(Study):
     """Items of the paper's inventory that it answers."""
     blocks: tuple[str, ...] = ()
     """Sections of the reference that it answers."""
-    order: int = 9
-    """Position in the list of runs to make."""
+    figures: tuple[Figure, ...] = ()
+    """What the paper reports of it that is not a cell."""
 
 
 def paper_of(cell: Cell) -> Paper | None:

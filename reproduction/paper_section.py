@@ -7,7 +7,7 @@ from diacritic.report.ledgers import lines as cell_lines
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
 from reproduction.compare import CellLine, FigureLine, compare
-from reproduction.verdicts import VERDICTS, Count, Value, Verdict
+from reproduction.verdicts import KINDS, Count, Kind, Value
 
 
 def view(ledgers: Ledgers, figures: Ledgers | None = None) -> Shown | None:
@@ -23,7 +23,7 @@ def view(ledgers: Ledgers, figures: Ledgers | None = None) -> Shown | None:
     return section(shown, [row for study in ledgers.values() for row in study]) | {
         "reference": "paper",
         "scoreboard": scoreboard(shown),
-        "verdicts": [name for name in VERDICTS if any(line["verdict"] == name for line in shown)],
+        "verdicts": [name for name in KINDS if any(line["verdict"] == name for line in shown)],
     }
 
 
@@ -38,22 +38,22 @@ def lines(name: str, results: Results) -> Iterator[Shown]:
         yield from (_figure(name, line) for line in comparison.figures)
     for shown in cell_lines(results.files.get(name, ())):
         if (shown["cell"], shown["learner"], shown["preset"]) not in declared:
-            yield shown | {"verdict": "ours alone", **_told("reference", None)}
+            yield shown | {"verdict": "not in the paper", **_told("reference", None)}
 
 
 def _declared(line: CellLine) -> Shown:
     cell = line.cell
-    shown = _line(cell.study, cell.name, cell.learner, cell.preset, line.ours, line.paper, line.verdict)
+    shown = _line(cell.study, cell.name, cell.learner, cell.preset, line.ours, line.paper, line.verdict.kind)
     return shown | carried(line.rows)
 
 
 def _figure(study: str, line: FigureLine) -> Shown:
     nothing = {"success": None, "rates": [], "diverged": 0}
-    return _line(study, line.figure.name, NONE, NONE, line.ours, line.figure.paper, line.verdict) | nothing
+    return _line(study, line.figure.name, NONE, NONE, line.ours, line.figure.paper, line.verdict.kind) | nothing
 
 
 def _line(
-    study: str, cell: str, learner: str, preset: str, ours: Value | None, paper: Value | None, verdict: Verdict
+    study: str, cell: str, learner: str, preset: str, ours: Value | None, paper: Value | None, verdict: Kind
 ) -> Shown:
     shown: Shown = {"study": study, "cell": cell, "learner": learner, "preset": preset, "verdict": verdict}
     return shown | _told("ours", ours) | _told("reference", paper)
@@ -72,6 +72,6 @@ def scoreboard(shown: Sequence[Shown]) -> list[Shown]:
     board = []
     for name in [*sorted({line["study"] for line in shown}), None]:
         mine = [line for line in shown if name in (None, line["study"])]
-        counts = {verdict: sum(line["verdict"] == verdict for line in mine) for verdict in VERDICTS}
+        counts = {kind: sum(line["verdict"] == kind for line in mine) for kind in KINDS}
         board.append({"study": name or "all", "cells": len(mine), "counts": counts})
     return board

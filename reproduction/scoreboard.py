@@ -13,12 +13,14 @@ from reproduction.chart import chart
 from reproduction.compare import Comparison, compare
 from reproduction.pages import page
 from reproduction.predictions import Outcome, predictions
-from reproduction.verdicts import VERDICTS
+from reproduction.verdicts import KINDS
 
 _TOLD = """Every table and figure of the paper is a study here. A line is a cell of trained runs or a figure; its
-verdict is *agrees* (no significant difference), *better*, *differs* or *not run*. *Ours alone* are cells of which the
-paper reports nothing. This page and those below it are written by `python -m reproduction scoreboard
---pages docs/results` from the ledgers in `results/`, and a test holds them together."""
+verdict is *agrees* (nothing differs beyond its tolerance), *no difference shown* (numbers far apart, too few seeds to
+tell), *better* (a contrast of counts that survives Holm's correction), *differs* (in count, rate or success; its page
+says why) or *not run* (its page says what it would cost). *Not in the paper* are cells of which the paper reports
+nothing. This page and those below it are written by `python -m reproduction scoreboard --pages docs/results` from the
+ledgers in `results/`, and a test holds them together."""
 
 
 def comparisons(results: Results) -> list[Comparison]:
@@ -28,13 +30,13 @@ def comparisons(results: Results) -> list[Comparison]:
 
 def scoreboard(found: Sequence[Comparison], results: Results) -> str:
     """The index page: verdicts by study and in all, and the predictions."""
-    heads = ["study", "lines", *VERDICTS]
+    heads = ["study", "lines", *KINDS]
     lines = ["# Scoreboard", "", _TOLD, "", "| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     for comparison in found:
         study, counts = comparison.study, comparison.counts
         numbers = [sum(counts.values()), *counts.values()]
         lines.append(f"| [{study.title}]({study.name}.md) | " + " | ".join(map(str, numbers)) + " |")
-    totals = [sum(comparison.counts[verdict] for comparison in found) for verdict in VERDICTS]
+    totals = [sum(comparison.counts[verdict] for comparison in found) for verdict in KINDS]
     lines += ["| **all** | " + " | ".join(f"**{number}**" for number in (sum(totals), *totals)) + " |", ""]
     return "\n".join([*lines, *_foretold(predictions(results))])
 
@@ -54,7 +56,7 @@ def write_pages(results: Path, target: Path) -> list[Path]:
     found = comparisons(known)
     for comparison in found:
         name, picture = comparison.study.name, chart(comparison)
-        texts = {f"{name}.md": page(comparison, f"{name}.svg" if picture else None)}
+        texts = {f"{name}.md": page(comparison, known, f"{name}.svg" if picture else None)}
         for file, text in (texts | ({f"{name}.svg": picture} if picture else {})).items():
             write_text(target / file, text)
             written.append(target / file)

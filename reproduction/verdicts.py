@@ -1,24 +1,26 @@
-"""The verdict on one figure: ours beside the paper's, never rounded in our favour.
+"""The verdict on one line: ours beside the paper's, never rounded in our favour.
 
-Counts of seeds are contrasted by Fisher's exact test, two-sided at 0.05. A mean over seeds is held against the spread
-of our seeds, a number against a tolerance that its figure declares.
+A cell compares up to three things. Counts of sufficient seeds are contrasted by Fisher's exact test, two-sided at 0.05.
+Rates differ where means are more than 0.1 bit apart and the ranges of seeds do not overlap; success likewise, with 0.1.
+A line *agrees* only if nothing differs and nothing is far apart. It is *better* only where the contrast of counts
+survives Holm's correction over all contrasts of its table; to our disadvantage the uncorrected p is enough.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
-from statistics import mean, stdev
+from math import isnan, nan
+from statistics import mean
 from typing import Literal, NamedTuple
 
-from certify.optional import import_optional
 from diacritic.measure.statistics import fisher, wilson
 
-Verdict = Literal["agrees", "better", "differs", "not run", "ours alone"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "better", "differs", "not run", "ours alone")
+Kind = Literal["agrees", "no difference shown", "better", "differs", "not run", "not in the paper"]
+KINDS: tuple[Kind, ...] = ("agrees", "no difference shown", "better", "differs", "not run", "not in the paper")
 Better = Literal["higher", "lower"] | None
-"""Which way is better; none where nothing is: then a departure differs, whichever way it goes."""
+"""Which way is better; none where neither is: then a departure differs, whichever way it goes."""
 LEVEL = 0.05  # two-sided
-SUCCESS_TOLERANCE = 0.05  # of a mean success, where our seeds hardly spread
+SHARE_TOLERANCE = 0.2  # of sufficient seeds: one of eight, or three of sixteen
+SUCCESS_TOLERANCE = 0.1
 RATE_TOLERANCE = 0.1  # bits; what the paper allows its own predictions
 
 
@@ -32,6 +34,10 @@ class Count(NamedTuple):
     def interval(self) -> tuple[float, float]:
         """Wilson's, at 95 %."""
         return wilson(*self)
+
+    @property
+    def share(self) -> float:
+        return self.passed / self.of
 
     def __str__(self) -> str:
         return f"{self.passed}/{self.of}"
@@ -74,15 +80,79 @@ def value(given: float | bool | Sequence[float]) -> Range | Profile:
     return Range(float(given), float(given))
 
 
-def contrast(ours: Count, paper: Count, better: Better = "higher") -> Verdict:
-    """Fisher's exact test of two counts; more is better only where the figure says so."""
-    if fisher(ours, paper) >= LEVEL:
-        return "agrees"
-    above = ours.passed * paper.of > paper.passed * ours.of
-    return "better" if (better == "higher" and above) or (better == "lower" and not above) else "differs"
+class P(NamedTuple):
+    """Of Fisher's test: as it is, and after Holm's correction over the table."""
+
+    raw: float
+    adjusted: float
 
 
-def near(ours: Range | Profile, paper: Range | Profile, within: float, better: Better = None) -> Verdict:
+class Part(NamedTuple):
+    """One thing that was compared."""
+
+    name: str
+    state: Literal["near", "unclear", "differs", "above", "better"]
+    """`above`: apart, in our favour, but no test says so; `better`: the test does."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison of one line comes to."""
+
+    kind: Kind
+    parts: tuple[str, ...] = ()
+    """Of a line that differs: in what."""
+    seeds: int = 0
+    p: P | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "no difference shown":
+            return f"{self.kind} (n={self.seeds})"
+        return f"differs in {', '.join(self.parts)}" if self.parts else self.kind
+
+
+NOT_RUN, NOT_IN_PAPER = Verdict("not run"), Verdict("not in the paper")
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Adjusted p of tests that are made together."""
+    adjusted, least = [0.0] * len(ps), 0.0
+    for rank, k in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        least = adjusted[k] = max(least, min(1.0, (len(ps) - rank) * ps[k]))
+    return adjusted
+
+
+def count_part(ours: Count, paper: Count, better: Better, p: P) -> Part:
+    """Sufficient seeds; counts that are far apart without a significant difference are no agreement."""
+    if p.raw >= LEVEL:
+        return Part("count", "near" if abs(ours.share - paper.share) <= SHARE_TOLERANCE else "unclear")
+    if better != ("higher" if ours.share > paper.share else "lower"):
+        return Part("count", "differs")
+    return Part("count", "better" if p.adjusted < LEVEL else "unclear")
+
+
+def spread_part(name: str, ours: Sequence[float], paper: Sequence[float], within: float, better: Better = None) -> Part:
+    """Numbers of seeds beside the paper's mean, which comes first, and what single runs of its release gave."""
+    if not ours:
+        return Part(name, "unclear")
+    apart = mean(ours) - paper[0]
+    if abs(apart) <= within + 1e-12 or (min(ours) <= max(paper) and min(paper) <= max(ours)):
+        return Part(name, "near")
+    favourable = better == ("higher" if apart > 0 else "lower")
+    return Part(f"{name} ({apart:+.2f})", "above" if favourable else "differs")
+
+
+def combined(parts: Sequence[Part], seeds: int, p: P | None = None) -> Verdict:
+    """What differs decides; then what is better; then what is unclear."""
+    states = {part.state for part in parts}
+    if "differs" in states or ("above" in states and "better" not in states):
+        return Verdict("differs", tuple(part.name for part in parts if part.state in ("differs", "above")), seeds, p)
+    if "better" in states:
+        return Verdict("better", (), seeds, p)
+    return Verdict("no difference shown" if "unclear" in states else "agrees", (), seeds, p)
+
+
+def near(ours: Range | Profile, paper: Range | Profile, within: float, better: Better = None) -> Kind:
     """Numbers to a tolerance; ours may lie beyond it on the better side."""
     if isinstance(ours, Profile) and isinstance(paper, Profile):
         pairs = zip(ours.values, paper.values, strict=False)
@@ -96,21 +166,26 @@ def near(ours: Range | Profile, paper: Range | Profile, within: float, better: B
     return "better" if better is not None and beyond[better] else "differs"
 
 
-def judge(ours: Value | None, paper: Value, within: float, better: Better) -> Verdict:
-    """The verdict on any figure; a count stands beside counts only."""
+def contrast(ours: Value | None, paper: Value | None) -> float | None:
+    """Fisher's p of two counts; none of other values."""
+    return fisher(ours, paper) if isinstance(ours, Count) and isinstance(paper, Count) else None
+
+
+def judge(
+    ours: Value | None, paper: Value, within: float, better: Better, p: P | None = None, tested: bool = True
+) -> Verdict:
+    """The verdict on a figure; a count stands beside counts only.
+
+    `tested`: it comes from seeds, so that only a test can call it better; seconds and proofs are what they are.
+    """
     if ours is None:
-        return "not run"
+        return NOT_RUN
     if isinstance(ours, Count) and isinstance(paper, Count):
-        return contrast(ours, paper, better)
+        alone = p or P(*[fisher(ours, paper)] * 2)
+        return combined([count_part(ours, paper, better, alone)], min(ours.of, paper.of), alone)
     if isinstance(ours, Count) or isinstance(paper, Count):
-        return "differs"
-    return near(ours, paper, within, better)
-
-
-def success_verdict(ours: Sequence[float], paper: float, better: Better = "higher") -> Verdict:
-    """Mean success over seeds: the paper's seeds are taken to spread as ours do."""
-    within = SUCCESS_TOLERANCE
-    if len(ours) > 1:
-        quantile = float(import_optional("scipy.stats", "measure").t.ppf(1 - LEVEL / 2, len(ours) - 1))
-        within = max(within, quantile * sqrt(2 / len(ours)) * stdev(ours))
-    return near(Range(mean(ours), mean(ours)), Range(paper, paper), within, better)
+        return Verdict("differs", ("kind",))
+    kind = near(ours, paper, within, better)
+    if kind == "better" and tested:
+        return Verdict("differs", (f"value, to the better side ({better})",))
+    return Verdict(kind, ("value",) if kind == "differs" else ())

@@ -62,10 +62,14 @@ def verdicts() -> dict[str, list[str]]:
         for line in comparison.cells:
             key = f"{study}: {line.cell.name} | {line.cell.learner} | {line.cell.preset}"
             rates = {} if not line.rows else {window: line.rate(window) for window in line.rows[0]["rate"]}
-            said = [str(line.ours), line.verdict, digest(json.dumps([rates, line.success], sort_keys=True).encode())]
+            said = [
+                str(line.ours),
+                str(line.verdict),
+                digest(json.dumps([rates, line.success], sort_keys=True).encode()),
+            ]
             assert found.setdefault(key, said) == said, key
         for line in comparison.figures:
-            found[f"{study}: figure {line.figure.name}"] = [str(line.ours), line.verdict]
+            found[f"{study}: figure {line.figure.name}"] = [str(line.ours), str(line.verdict)]
     return found
 
 

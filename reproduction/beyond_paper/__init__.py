@@ -1,1 +1,1 @@
-"""Past the paper: forgetting what is not needed, and the certified learner."""
+"""Beyond the paper: forgetting what is not needed, and the certified learner."""

@@ -21,7 +21,7 @@ from diacritic.training.cohort import Cohort, Plan
 
 
 @dataclass(frozen=True)
-class Place:
+class BenchmarkTask:
     """A task and how its runs are judged."""
 
     name: str
@@ -35,19 +35,19 @@ class Place:
         return Requirement.of(self.model)
 
 
-def zoo_place(task: Task, beta: float = 1e-3) -> Place:
+def zoo_task(task: Task, beta: float = 1e-3) -> BenchmarkTask:
     """An instance of the zoo with the windows that its study reports."""
-    return Place(task.title, model_of(task), windows(task), beta)
+    return BenchmarkTask(task.title, model_of(task), windows(task), beta)
 
 
-def judge(place: Place, machine: CodeMachine) -> Row:
+def judge(bench: BenchmarkTask, machine: CodeMachine) -> Row:
     """A greedy machine: the gate, closed loop, and per window the least scores, the mean rate and surplus."""
     greedy = machine.greedy()
-    steps = scores(teacher_forced(greedy, place.model), place.requirement)
-    success = closed_loop(greedy, place.model).success
-    row: Row = {"sufficient": judge_scores(place.gate, steps, success).passed, "success": success}
+    steps = scores(teacher_forced(greedy, bench.model), bench.requirement)
+    success = closed_loop(greedy, bench.model).success
+    row: Row = {"sufficient": judge_scores(bench.gate, steps, success).passed, "success": success}
     row |= {key: {} for key in ("scores", "rate", "requirement", "surplus")}
-    for name, window in place.windows.items():
+    for name, window in bench.windows.items():
         seen = [steps[t - 1] for t in window]
         row["scores"][name] = {"S_Gamma": _least([s.sufficiency for s in seen])}
         row["scores"][name]["S_G"] = _least([s.instantaneous for s in seen])
@@ -58,30 +58,30 @@ def judge(place: Place, machine: CodeMachine) -> Row:
     return row
 
 
-def judged(place: Place, cohort: Cohort) -> list[Row]:
+def judged(bench: BenchmarkTask, cohort: Cohort) -> list[Row]:
     """Every run of a cohort."""
-    return [judge(place, machine) for machine in machines(cohort.parameters, cohort.plan.carrier, place.model)]
+    return [judge(bench, machine) for machine in machines(cohort.parameters, cohort.plan.carrier, bench.model)]
 
 
-def facts(study: str, place: Place, plan: Plan, cohort: Cohort, seconds: float) -> list[Row]:
+def facts(study: str, bench: BenchmarkTask, plan: Plan, cohort: Cohort, seconds: float) -> list[Row]:
     """What a ledger wants to know of every run beside its verdict; `seconds` are those of the whole cohort."""
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
     common: dict[str, Any] = {
         "study": study,
-        "cell": f"{place.name} β={place.beta:g}",
-        "task": place.name,
+        "cell": f"{bench.name} β={bench.beta:g}",
+        "task": bench.name,
         "learner": plan.learner.name,
         "preset": plan.preset.name,
         "steps": plan.steps,
         "K": plan.carrier.codes,
-        "beta": place.beta,
+        "beta": bench.beta,
         "N": None,
-        "gate": place.gate,
+        "gate": bench.gate,
         "seconds": round(seconds / len(plan.runs), 3),
         "device": device,
         "versions": versions(torch=torch.__version__),
         "code_version": code_version(),
-        "demos_sha256": place.model.digest,
+        "demos_sha256": bench.model.digest,
     }
     diverged = cohort.optimiser.diverged.tolist()
     return [{**common, "seed": run.seed, "diverged": lost} for run, lost in zip(plan.runs, diverged, strict=True)]

@@ -1,9 +1,9 @@
-"""The cells past the paper: how far plain imitation goes, the full gradient and event-agnostic runs beside it, and
+"""The cells beyond the paper: how far plain imitation goes, the full gradient and event-agnostic runs beside it, and
 what is left of the surplus once plain runs have forgotten.
 
 Settings are those of the catalogue, so that a run which another study made answers here too; a test holds the two
-together. This file imports nothing of the catalogue, which lists its study. Delay and length 1,000 have no `textbook`
-cell: the full gradient is slow through a thousand steps, and no seed of it is sufficient at a hundred.
+together. This file imports nothing of the catalogue, which lists its study. Delay and length 1,000 have no cell of the
+release: the full gradient is slow through a thousand steps.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, task
-from reproduction.paper import PaperStudy
+from reproduction.paper import RELEASED
 
 Kind = Literal["development", "seen", "held-out, run before", "held-out"]
-NAME, FAR = "past", 1000
-RECORDED = (("plain", "carousel"), ("plain", "textbook"), ("event-agnostic", "carousel"))
-SYMBOLIC = (("plain", "carousel"), ("plain", "textbook"), ("event-agnostic-recorded", "carousel"))
+NAME, FAR = "beyond-paper", 1000
+RECORDED = (("plain", "carousel"), ("plain", "release"), ("event-agnostic", "carousel"))
+SYMBOLIC = (("plain", "carousel"), ("plain", "release"), ("event-agnostic-recorded", "carousel"))
 """Learners and presets; on symbols the event-agnostic target is the recorded future itself."""
 
 FORGETTING = "plain+forgetting"
@@ -76,19 +76,8 @@ def _symbolic() -> Iterator[Cell]:
     for place, settings in places:
         for learner, preset in SYMBOLIC:
             if preset == "carousel" or FAR not in dict(place.parameters).values():
-                yield Cell(NAME, place, learner, preset, **settings)
+                chosen = preset if preset == "carousel" else RELEASED[place.name]
+                yield Cell(NAME, place, learner, chosen, **settings)
 
 
 CELLS = (*_recorded(), *_symbolic())
-STUDY = PaperStudy(
-    NAME,
-    "Past the paper",
-    "How far plain imitation goes with the frozen preset, with the full gradient and with event-agnostic runs beside "
-    "it, and what plain runs still hold once they have forgotten. Where the paper has a count, the cell also stands in "
-    "the study of its table, and is contrasted there alone.",
-    inventory=(),
-    blocks=(),
-    cells=CELLS,
-    order=2,
-)
-FIGURES = ()

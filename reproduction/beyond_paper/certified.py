@@ -1,6 +1,6 @@
 """The certified learner over the horizon: memory chain of two bits at delays 10 to 10,000, and tasks of the zoo.
 
-`python -m reproduction beyond-paper certified` adds to past-certified.jsonl: sufficiency,
+`python -m reproduction beyond-paper certified` adds to certified-learner.jsonl: sufficiency,
 rates, the codes used beside the certified fewest, and the seconds of labelling and of teaching.
 """
 
@@ -19,9 +19,9 @@ from diacritic.training.cohort import Plan, Run
 from diacritic.training.fit_transition import Effort
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
-from reproduction.beyond_paper.benchmark_tasks import Place, facts, judged, zoo_place
+from reproduction.beyond_paper.benchmark_tasks import BenchmarkTask, facts, judged, zoo_task
 
-STUDY, SEEDS = "past-certified", 8
+STUDY, SEEDS = "certified-learner", 8
 DELAYS = (10, 30, 100, 300, 1000, 3000, 10_000)
 
 
@@ -38,35 +38,35 @@ def long_chain(delay: int) -> Model:
     return Model.from_arrays(shown, done, observation_names=names, action_names=["0", "1"], name=name)
 
 
-def chain_place(delay: int) -> Place:
+def chain_task(delay: int) -> BenchmarkTask:
     middle = (delay + 3) // 2
     windows = {"mid-delay": range(middle, middle + 1), "query": range(delay + 1, delay + 2)}
-    return Place(f"memory-chain bits=2 delay={delay}", long_chain(delay), windows)
+    return BenchmarkTask(f"memory-chain bits=2 delay={delay}", long_chain(delay), windows)
 
 
-PLACES: dict[str, Callable[[], Place]] = {
-    **{f"memory-chain bits=2 delay={delay}": lambda delay=delay: chain_place(delay) for delay in DELAYS},
-    "gap gap2=15": lambda: zoo_place(task("gap", gap2=15)),
-    "cue-corridor R=4 L=80": lambda: zoo_place(task("cue-corridor", R=4, L=80)),
-    "signpost-corridor M=16": lambda: zoo_place(task("signpost-corridor", M=16, hall1=3, hall2=6)),
-    "passive-t-maze L=100": lambda: zoo_place(task("passive-t-maze", L=100)),
+TASKS: dict[str, Callable[[], BenchmarkTask]] = {
+    **{f"memory-chain bits=2 delay={delay}": lambda delay=delay: chain_task(delay) for delay in DELAYS},
+    "gap gap2=15": lambda: zoo_task(task("gap", gap2=15)),
+    "cue-corridor R=4 L=80": lambda: zoo_task(task("cue-corridor", R=4, L=80)),
+    "signpost-corridor M=16": lambda: zoo_task(task("signpost-corridor", M=16, hall1=3, hall2=6)),
+    "passive-t-maze L=100": lambda: zoo_task(task("passive-t-maze", L=100)),
 }
 
 
-def run_place(place: Place, seeds: int = SEEDS) -> list[Row]:
+def run_task(bench: BenchmarkTask, seeds: int = SEEDS) -> list[Row]:
     """Label, teach and judge."""
     effort = Effort()
-    runs = tuple(Run(seed, place.beta) for seed in range(seeds))
+    runs = tuple(Run(seed, bench.beta) for seed in range(seeds))
     plan = Plan(CERTIFIED, preset("carousel"), runs, effort.steps)
-    requirement, data = place.requirement, from_model(place.model)
+    requirement, data = bench.requirement, from_model(bench.model)
     begun = time.perf_counter()
-    labels = certified_labels(place.model, requirement)
+    labels = certified_labels(bench.model, requirement)
     labelled = time.perf_counter()
     cohort, fit = train_certified(plan, data, labels, effort=effort)
     ended = time.perf_counter()
-    rows = facts(STUDY, place, plan, cohort, ended - begun)
-    for row, verdict in zip(rows, judged(place, cohort), strict=True):
-        row |= verdict | {"steps": fit.steps, "codes_used": labels.machine.codes, "horizon": place.model.horizon}
+    rows = facts(STUDY, bench, plan, cohort, ended - begun)
+    for row, verdict in zip(rows, judged(bench, cohort), strict=True):
+        row |= verdict | {"steps": fit.steps, "codes_used": labels.machine.codes, "horizon": bench.model.horizon}
         row["label_seconds"], row["teach_seconds"] = round(labelled - begun, 3), round(ended - labelled, 3)
     return rows
 
@@ -83,8 +83,8 @@ def line(rows: list[Row]) -> str:
 
 def run(out: Path, only: str) -> None:
     """Every cell whose name holds a text."""
-    for name, make in PLACES.items():
+    for name, make in TASKS.items():
         if only in name:
-            rows = run_place(make())
+            rows = run_task(make())
             merge_ledger(out / f"{STUDY}.jsonl", rows)
             print(line(rows), flush=True)

@@ -1,7 +1,7 @@
 """Surplus before and after forgetting: plain imitation with the preset `carousel`, then each run's own merged codes.
 
 `python -m reproduction beyond-paper forgetting [--cells KIND] [--only TEXT] [--device cuda]` adds to
-past-forgetting.jsonl. Settings were picked on the development cells and then frozen; held-out cells are run once. What
+forgetting.jsonl. Settings were picked on the development cells and then frozen; held-out cells are run once. What
 was changed after looking at them is run again as `afterwards`, in rows of its own.
 """
 
@@ -18,30 +18,30 @@ from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
-from reproduction.beyond_paper.benchmark_tasks import Place, facts, judged, zoo_place
+from reproduction.beyond_paper.benchmark_tasks import BenchmarkTask, facts, judged, zoo_task
 from reproduction.preset_search import readout
 
-STUDY, SEEDS, STEPS = "past-forgetting", 8, 3000
+STUDY, SEEDS, STEPS = "forgetting", 8, 3000
 BEFORE = ("sufficient", "success", "rate", "surplus", "largest_surplus")
 
 
-def sketch() -> Place:
+def sketch() -> BenchmarkTask:
     """Readout-3 at M = 32 as a symbolic sketch: wait between show and grasp, carry between grasp and place."""
-    return Place("readout-3 M=32", readout(), {"wait": range(3, 6), "carry": range(6, 13)})
+    return BenchmarkTask("readout-3 M=32", readout(), {"wait": range(3, 6), "carry": range(6, 13)})
 
 
-def _zoo(name: str, beta: float = 1e-3, **parameters: int) -> Callable[[], Place]:
+def _zoo(name: str, beta: float = 1e-3, **parameters: int) -> Callable[[], BenchmarkTask]:
     find(name)
-    return lambda: zoo_place(task(name, **parameters), beta)
+    return lambda: zoo_task(task(name, **parameters), beta)
 
 
-DEVELOPMENT: dict[str, Callable[[], Place]] = {
+DEVELOPMENT: dict[str, Callable[[], BenchmarkTask]] = {
     "gap gap2=6": _zoo("gap", 0.03, gap2=6),
     **{f"memory-chain bits={b} delay=10": _zoo("memory-chain", bits=b, delay=10) for b in (1, 2, 3)},
     "passive-t-maze L=10": _zoo("passive-t-maze", L=10),
     "readout-3 M=32": sketch,
 }
-HELD_OUT: dict[str, Callable[[], Place]] = {
+HELD_OUT: dict[str, Callable[[], BenchmarkTask]] = {
     "gap gap2=15": _zoo("gap", 0.03, gap2=15),
     **{f"memory-chain bits={b} delay=30": _zoo("memory-chain", bits=b, delay=30) for b in (1, 2, 3)},
     "cue-corridor R=4 L=20": _zoo("cue-corridor", 0.01, R=4, L=20),
@@ -49,7 +49,7 @@ HELD_OUT: dict[str, Callable[[], Place]] = {
 }
 AFTERWARDS = {name: make for name, make in HELD_OUT.items() if name.startswith("signpost")}
 """Where the expert chooses at random: a greedy choice among equals counted as behaviour in the held-out run."""
-FAR: dict[str, Callable[[], Place]] = {
+FAR: dict[str, Callable[[], BenchmarkTask]] = {
     **{
         f"memory-chain bits={b} delay={delay}": _zoo("memory-chain", bits=b, delay=delay)
         for delay in (100, 1000)
@@ -66,23 +66,23 @@ FAR: dict[str, Callable[[], Place]] = {
 KINDS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "afterwards": AFTERWARDS, "far": FAR}
 
 
-def run_place(
-    place: Place, steps: int = STEPS, seeds: int = SEEDS, kind: str = "development", device: str = "cpu"
+def run_task(
+    bench: BenchmarkTask, steps: int = STEPS, seeds: int = SEEDS, kind: str = "development", device: str = "cpu"
 ) -> list[Row]:
     """Train, judge, forget and judge again."""
-    runs = tuple(Run(seed, place.beta) for seed in range(seeds))
+    runs = tuple(Run(seed, bench.beta) for seed in range(seeds))
     plan = Plan(learner("plain"), preset("carousel"), runs, steps)
     begun = time.perf_counter()
-    cohort = Cohort(plan, from_model(place.model), device)
+    cohort = Cohort(plan, from_model(bench.model), device)
     cohort.advance(steps)
     middle = time.perf_counter()
     result = forget(cohort)
     seconds = time.perf_counter() - middle
     name = "plain+forgetting" + (" afterwards" if kind == "afterwards" else "")  # held-out rows stay beside these
     named = replace(plan, learner=replace(plan.learner, name=name))
-    rows = facts(STUDY, place, named, result.cohort, time.perf_counter() - begun)
+    rows = facts(STUDY, bench, named, result.cohort, time.perf_counter() - begun)
     for row, before, after, changed in zip(
-        rows, judged(place, cohort), judged(place, result.cohort), result.changed, strict=True
+        rows, judged(bench, cohort), judged(bench, result.cohort), result.changed, strict=True
     ):
         row |= after | {"before": {key: before[key] for key in BEFORE}, "changed": changed, "kind": kind}
         row |= {"forgetting_steps": result.steps, "forgetting_seconds": round(seconds / seeds, 3)}
@@ -103,6 +103,6 @@ def run(out: Path, kind: str, device: str, only: str) -> None:
     """Every cell of a kind whose name holds a text."""
     for name, make in KINDS[kind].items():
         if only in name:
-            rows = run_place(make(), kind=kind, device=device)
+            rows = run_task(make(), kind=kind, device=device)
             merge_ledger(out / f"{STUDY}.jsonl", rows)
             print(line(rows), flush=True)

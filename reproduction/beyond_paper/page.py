@@ -1,4 +1,4 @@
-"""The tables and the picture of docs/past.md: `python -m reproduction beyond-paper pages`."""
+"""The tables and the picture of docs/beyond_paper.md: `python -m reproduction beyond-paper pages`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ from diacritic.files.atomic import write_text
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.results import Results
-from reproduction.beyond_paper.barrier_draw import drawn, first_height, first_passed
-from reproduction.beyond_paper.barrier_page import between, counted, table
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.cells import kind as known_before
+from reproduction.beyond_paper.delays_draw import drawn, first_height, first_passed
+from reproduction.beyond_paper.delays_page import between, counted, table
 from reproduction.beyond_paper.reach import first_rows, reach, summary, surplus
 
 KINDS = ("development", "held-out", "afterwards", "far")
@@ -84,8 +84,8 @@ def _most(values: Sequence[float]) -> str:
     return f"{max(values):.3f}" if values else "—"
 
 
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"past-forgetting": forgetting, "past-certified": certified}
-REACH, FIRST, FORGOTTEN = "past-cells", "past-first", "past-forgotten"
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"forgetting": forgetting, "certified-learner": certified}
+REACH, FIRST, FORGOTTEN = "beyond-paper-cells", "beyond-paper-first", "beyond-paper-forgotten"
 PICTURE = Path("images") / "past" / "first.svg"
 TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
 """Forgetting comes after the last update, so that the picture has nothing to tell of it."""
@@ -109,7 +109,7 @@ def filled(text: str, results: Path) -> str:
 
 def write(results: Path, docs: Path) -> None:
     """Fill in the page and, once there is something to see, draw its picture."""
-    page = docs / "past.md"
+    page = docs / "beyond_paper.md"
     write_text(page, filled(page.read_text(encoding="utf-8"), results))
     rows = first_rows(Results.read(results), TRAINED)
     if rows:

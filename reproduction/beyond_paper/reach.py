@@ -7,9 +7,9 @@ from statistics import mean, median
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from reproduction.beyond_paper.barrier_cells import LEARNER as FOLLOWED
-from reproduction.beyond_paper.barrier_page import counted, table
 from reproduction.beyond_paper.cells import CELLS, FORGETTING, kind
+from reproduction.beyond_paper.delays_cells import LEARNER as FOLLOWED
+from reproduction.beyond_paper.delays_page import counted, table
 from reproduction.paper import paper_count
 
 GOAL, MOST_SURPLUS = 7, 0.05  # sufficient seeds of eight, and bits in every window
@@ -50,7 +50,7 @@ def surplus(rows: Sequence[Row]) -> dict[str, float | None]:
 def first_rows(results: Results, cells: Sequence[Cell] = CELLS) -> list[Row]:
     """Runs with the update at which they first passed; of symbolic cells those that were followed on the way."""
     found = []
-    followed = results.files.get("past-barrier-first-sufficient", ())
+    followed = results.files.get("long-delays-first-sufficient", ())
     for cell in cells:
         name = {"cell": cell.name, "preset": f"{cell.learner}, {cell.preset}"}
         for row in results.shown(cell):

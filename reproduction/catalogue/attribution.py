@@ -2,11 +2,8 @@
 
 from diacritic.studies.results import Results
 from reproduction.catalogue import lower_boundary, signpost_corridor
-from reproduction.catalogue._declare import range_of
+from reproduction.catalogue._figures import study
 from reproduction.derive import declared, rate_range
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
-from reproduction.reference import figure
 from reproduction.verdicts import Count, Value
 
 _BLOCK = "attribution"
@@ -20,34 +17,16 @@ def _agreeing(results: Results) -> Value | None:
     return Count(sum(known["own_sufficient"] == known["sufficient"] for known in both), len(both)) if both else None
 
 
-STUDY = PaperStudy(
+STUDY = study(
     _BLOCK,
-    "Attribution to the code",
-    "A readout code beside a continuous path shows fewer bits than the task needs: its rate is none.",
-    inventory=(146,),
-    blocks=(_BLOCK,),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "bypass, corridor: bits that its readout code shows in hall 1, where two are needed",
-        _BLOCK,
-        range_of(_BLOCK, "gru_bypass_readout_bits.corridor"),
-        derived=rate_range(_CORRIDOR, "hall 1", over_all=True),
-        within=0.3,
-    ),
-    Figure(
-        "bypass, two cues: bits that its readout code shows in the first gap, where two are needed",
-        _BLOCK,
-        range_of(_BLOCK, "gru_bypass_readout_bits.aprime"),
-        derived=rate_range(_CUES, "gap1", over_all=True),
-        within=0.3,
-    ),
-    Figure(
-        "expert's and own occupancy: verdicts that agree",
-        _BLOCK,
-        Count(figure(_BLOCK, "expert_vs_policy_occupancy.agree"), figure(_BLOCK, "expert_vs_policy_occupancy.of")),
-        derived=_agreeing,
-        better="higher",
-    ),
+    (),
+    {
+        "bypass, corridor: bits that its readout code shows in hall 1, where two are needed": rate_range(
+            _CORRIDOR, "hall 1", over_all=True
+        ),
+        "bypass, two cues: bits that its readout code shows in the first gap, where two are needed": rate_range(
+            _CUES, "gap1", over_all=True
+        ),
+        "expert's and own occupancy: verdicts that agree": _agreeing,
+    },
 )

@@ -10,10 +10,10 @@ from certify.zoo import build
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
-from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, counted
+from reproduction.catalogue._declare import RECORDED, counted
+from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import gathered, spread, tally
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import RELEASED, Paper
 from reproduction.paper_certificates import CHAINS, MAZES
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Value, value
@@ -21,12 +21,13 @@ from reproduction.verdicts import RATE_TOLERANCE, Count, Value, value
 NAME, SOLVED = "community", figure("table.exttmaze", "success_min")
 _CHAIN = block("certify.memory_chain")
 _CERTIFIED = {"plain": "plain", RECORDED: "event_agnostic"}
+PRESETS = ("carousel", RELEASED["memory-chain"])
 _OTHERS = {
-    "plain+bfs": ("plain+BFS", "carousel"),
-    "scaffold": ("scaffold", "textbook"),
-    "gru-128": ("gru 128-d", "textbook"),
-    "gru-8": ("gru 8-d", "textbook"),
-    "gru-4": ("gru 4-d", "textbook"),
+    "plain+bfs": ("plain+BFS", PRESETS),
+    "scaffold": ("scaffold", PRESETS[1:]),
+    "gru-128": ("gru 128-d", PRESETS[1:]),
+    "gru-8": ("gru 8-d", PRESETS[1:]),
+    "gru-4": ("gru 4-d", PRESETS[1:]),
 }
 
 
@@ -49,18 +50,16 @@ def _cells() -> Iterator[Cell]:
     for preset in PRESETS:
         for learner in _CERTIFIED:
             for bits, delay in CHAINS:
-                if preset == "carousel" or learner == "plain" or delay <= LONG:
-                    paper = _certified(learner, "MemoryChain", bits=bits, delay=delay)
-                    yield _cell(task("memory-chain", bits=bits, delay=delay), learner, preset, paper)
+                paper = _certified(learner, "MemoryChain", bits=bits, delay=delay)
+                yield _cell(task("memory-chain", bits=bits, delay=delay), learner, preset, paper)
             for length in MAZES:
-                if preset == "carousel" or learner == "plain" or length <= LONG:
-                    listed = length <= 50  # the greatest length is in the other table alone
-                    said = "plain" if learner == "plain" else "event-agnostic"
-                    paper = _certified(learner, "PassiveTMaze", delay=length) if listed else _solved(said, length)
-                    yield _cell(task("passive-t-maze", L=length), learner, preset, paper)
-    for learner, (said, preset) in _OTHERS.items():
-        for length in MAZES:
-            if preset == "carousel" or length <= LONG:
+                listed = length <= 50  # the greatest length is in the other table alone
+                said = "plain" if learner == "plain" else "event-agnostic"
+                paper = _certified(learner, "PassiveTMaze", delay=length) if listed else _solved(said, length)
+                yield _cell(task("passive-t-maze", L=length), learner, preset, paper)
+    for learner, (said, presets) in _OTHERS.items():
+        for preset in presets:
+            for length in MAZES:
                 yield _cell(task("passive-t-maze", L=length), learner, preset, _solved(said, length))
 
 
@@ -117,78 +116,60 @@ def _maze(learner: str, length: int) -> list[Cell]:
     return [cell for cell in _SHOWN if (cell.task, cell.learner) == (task("passive-t-maze", L=length), learner)]
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Memory chain and passive T-maze",
-    "Two community benchmarks: the memory chain and the passive T-maze, 512 drawn demonstrations (the paper's second "
-    "table of the maze draws 256). Success is exact, in the zoo's stand-ins; runs of the same cells were played "
-    "[in the unmodified environments](../live.md).",
-    inventory=(144,),
-    blocks=(
-        "table.cert",
-        "table.cert_query",
-        "table.exttmaze",
-        "certify.memory_chain",
-        "certify.passive_tmaze",
-        "certify.command",
-    ),
-    cells=CELLS,
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "certifications that hold",
-        "certify.command",
-        Count(figure("certify.command", "certifications"), figure("certify.command", "certifications")),
-        measured=_certifications,
-        better="higher",
-    ),
-    Figure(
-        "memory chain: bits at mid-delay for 1, 2 and 3 bits, and at the query",
-        "certify.memory_chain",
-        value(
-            [
-                *figure("certify.memory_chain", "requirement_delay_bits"),
-                figure("certify.memory_chain", "requirement_query_bits"),
-            ]
-        ),
-        measured=_chain_bits,
-        within=1e-9,
-    ),
-    Figure(
-        "passive T-maze: bits in the corridor at three lengths",
-        "certify.passive_tmaze",
-        value([figure("certify.passive_tmaze", "requirement_corridor_bits")] * (len(MAZES) - 1)),
-        measured=_maze_bits,
-        within=1e-9,
-    ),
-    Figure(
-        "largest departure from the requirement at mid-delay, bits",
-        "table.cert",
-        value(figure("table.cert", "max_mid_delay_deviation_bits")),
-        derived=worst,
-        within=0.005,
-    ),
-    *(
-        Figure(
-            f"mean bits at the query, {line['bits']}-bit chain",
-            "table.cert_query",
-            value(line["mean_bits"]),
-            derived=partial(_query, line["bits"]),
-            within=RATE_TOLERANCE,
-            better="lower",
-        )
-        for line in figure("table.cert_query", "rows")
-    ),
-    *(
-        Figure(
-            f"passive T-maze L={length}: {learner} runs that solve it",
-            "table.exttmaze",
-            Count(row("table.exttmaze", learner=said, L=length)["solved"], figure("table.exttmaze", "of")),
-            derived=tally(_maze(learner, length), lambda line: line["success"] >= SOLVED),
+    CELLS,
+    {
+        "largest departure from the requirement at mid-delay, bits": worst,
+    },
+    (
+        measured(
+            "certifications that hold",
+            "certify.command",
+            Count(figure("certify.command", "certifications"), figure("certify.command", "certifications")),
+            _certifications,
             better="higher",
-        )
-        for learner, said in (("plain", "plain"), (RECORDED, "event-agnostic"))
-        for length in (10, 20, 50)
+        ),
+        measured(
+            "memory chain: bits at mid-delay for 1, 2 and 3 bits, and at the query",
+            "certify.memory_chain",
+            value(
+                [
+                    *figure("certify.memory_chain", "requirement_delay_bits"),
+                    figure("certify.memory_chain", "requirement_query_bits"),
+                ]
+            ),
+            _chain_bits,
+            1e-9,
+        ),
+        measured(
+            "passive T-maze: bits in the corridor at three lengths",
+            "certify.passive_tmaze",
+            value([figure("certify.passive_tmaze", "requirement_corridor_bits")] * (len(MAZES) - 1)),
+            _maze_bits,
+            1e-9,
+        ),
+        *(
+            derived(
+                f"mean bits at the query, {line['bits']}-bit chain",
+                "table.cert_query",
+                value(line["mean_bits"]),
+                partial(_query, line["bits"]),
+                RATE_TOLERANCE,
+                "lower",
+            )
+            for line in figure("table.cert_query", "rows")
+        ),
+        *(
+            derived(
+                f"passive T-maze L={length}: {learner} runs that solve it",
+                "table.exttmaze",
+                Count(row("table.exttmaze", learner=said, L=length)["solved"], figure("table.exttmaze", "of")),
+                tally(_maze(learner, length), lambda line: line["success"] >= SOLVED),
+                better="higher",
+            )
+            for learner, said in (("plain", "plain"), (RECORDED, "event-agnostic"))
+            for length in (10, 20, 50)
+        ),
     ),
 )

@@ -6,9 +6,7 @@ from functools import partial
 from certify import certify
 from certify.answer import Answer
 from certify.zoo import build
-from reproduction.catalogue._declare import range_of
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._figures import measured, study
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 
@@ -48,51 +46,32 @@ def _seconds(name: str, **sizes: int) -> Value | None:
     return Range(taken, taken) if proved else None
 
 
-STUDY = PaperStudy(
+STUDY = study(
     "corridor-certificates",
-    "Certificates of the corridor",
-    "The signpost corridor with drift: no classes exist, and the minimum of every step is proved nevertheless.",
-    inventory=(125,),
-    blocks=("corridor.certificates", "certify.dp", "certify.refinement_cost"),
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "W = 3, 5, …, 13: every step's minimum is proved",
-        _BLOCK,
-        value([1.0] * len(figure(_BLOCK, "W"))),
-        _proved,
-    ),
-    Figure(
-        "levels of the requirement, bits", _BLOCK, value(figure(_BLOCK, "episode_levels_bits")), _levels, within=1e-9
-    ),
-    *(
-        Figure(f"histories at W={drifts}", _BLOCK, range_of(_BLOCK, key), partial(_histories, drifts))
-        for drifts, key in (
-            (3, "histories_per_level_W3"),
-            (7, "histories_per_level_W7"),
-            (13, "histories_per_level_W13_max"),
-        )
-    ),
-    Figure(
-        "hidden mass, 4 modes: seconds until proved",
-        "certify.dp",
-        range_of("certify.dp", "task_a_M4_seconds"),
-        partial(_seconds, "mass-sketch", modes=4),
-        better="lower",
-    ),
-    Figure(
-        "corridor W=3: seconds until proved (the paper's programme had not finished by then)",
-        "certify.dp",
-        value(60 * figure("certify.dp", "corridor_W3_not_finished_within_minutes")),
-        partial(_seconds, "signpost-corridor", W=3),
-        better="lower",
-    ),
-    Figure(
-        "corridor without drift: seconds to certify",
-        "certify.refinement_cost",
-        range_of("certify.refinement_cost", "seconds_per_dataset_below"),
-        partial(_seconds, "signpost-corridor", M=16, W=1),
-        better="lower",
+    (),
+    {
+        "levels of the requirement, bits": _levels,
+        "hidden mass, 4 modes: seconds until proved": partial(_seconds, "mass-sketch", modes=4),
+        "corridor without drift: seconds to certify": partial(_seconds, "signpost-corridor", M=16, W=1),
+    },
+    (
+        measured(
+            "W = 3, 5, …, 13: every step's minimum is proved", _BLOCK, value([1.0] * len(figure(_BLOCK, "W"))), _proved
+        ),
+        *(
+            measured(f"histories at W={drifts}", _BLOCK, key, partial(_histories, drifts))
+            for drifts, key in (
+                (3, "histories_per_level_W3"),
+                (7, "histories_per_level_W7"),
+                (13, "histories_per_level_W13_max"),
+            )
+        ),
+        measured(
+            "corridor W=3: seconds until proved (the paper's programme had not finished by then)",
+            "certify.dp",
+            value(60 * figure("certify.dp", "corridor_W3_not_finished_within_minutes")),
+            partial(_seconds, "signpost-corridor", W=3),
+            better="lower",
+        ),
     ),
 )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from diacritic.studies.results import Results
 from reproduction.catalogue import learning_targets
+from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import gathered
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Range, Value, value
 
@@ -34,7 +33,7 @@ def _cohort(learner_name: str, horizon: int, seeds: int = 1) -> "Cohort":
     data = from_arrays(
         torch.randn(horizon, 2, _OBSERVATION, generator=draw), torch.randn(horizon, 2, _ACTION, generator=draw)
     )
-    plan = Plan(learner(learner_name), preset("textbook"), tuple(Run(seed, 0.0) for seed in range(seeds)), 1)
+    plan = Plan(learner(learner_name), preset("release"), tuple(Run(seed, 0.0) for seed in range(seeds)), 1)
     return Cohort(plan, data, "cpu")
 
 
@@ -71,7 +70,7 @@ def _millions() -> Value:
 
 def _seconds(results: Results) -> Value | None:
     """Mean seconds of a run of the table of learning targets, where it ran."""
-    rows = gathered(results, [cell for cell in learning_targets.CELLS if cell.learner == "event-agnostic"])
+    rows = gathered(results, learning_targets.of("event-agnostic"))
     return value(mean(line["seconds"] for line in rows)) if rows else None
 
 
@@ -80,48 +79,43 @@ def _minutes(results: Results) -> Value | None:
     return Range(found.low / 60, found.high / 60) if isinstance(found, Range) else None
 
 
-STUDY = PaperStudy(
+STUDY = study(
     "cost",
-    "Latency and cost",
-    "Latency of our own policies on the machine named in the ledger beside the paper's; our Transformer keeps its keys "
-    "and values, the paper's encodes its history anew.",
-    inventory=(154, 155, 156),
-    blocks=(_BLOCK, "table.traincost", "compute"),
-    order=7,
-)
-FIGURES = (
-    *(
-        Figure(
-            f"{ours}, T={horizon}: milliseconds of a step, one core",
-            _BLOCK,
-            value(figure(_BLOCK, f"cpu_ms.{said}")[k]),
-            partial(milliseconds, ours, horizon),
-            within=0.5 * figure(_BLOCK, f"cpu_ms.{said}")[k],  # another processor may be twice as fast
+    (),
+    more=(
+        *(
+            measured(
+                f"{ours}, T={horizon}: milliseconds of a step, one core",
+                _BLOCK,
+                value(figure(_BLOCK, f"cpu_ms.{said}")[k]),
+                partial(milliseconds, ours, horizon),
+                0.5 * figure(_BLOCK, f"cpu_ms.{said}")[k],
+                "lower",
+            )
+            for said, ours in _LEARNERS.items()
+            for k, horizon in enumerate(figure(_BLOCK, "T"))
+            if said == "transformer" or horizon == 33  # the others do not grow with the episode
+        ),
+        measured(
+            "compact student: millions of parameters",
+            "table.traincost",
+            value(row("table.traincost", item="compact student 10000 steps")["parameters_millions"]),
+            _millions,
+            0.03,
+        ),
+        derived(
+            "compact student: seconds of training",
+            "table.traincost",
+            value(row("table.traincost", item="compact student 10000 steps")["training_s"]),
+            _seconds,
             better="lower",
-        )
-        for said, ours in _LEARNERS.items()
-        for k, horizon in enumerate(figure(_BLOCK, "T"))
-        if said == "transformer" or horizon == 33  # the others do not grow with the episode
-    ),
-    Figure(
-        "compact student: millions of parameters",
-        "table.traincost",
-        value(row("table.traincost", item="compact student 10000 steps")["parameters_millions"]),
-        _millions,
-        within=0.03,
-    ),
-    Figure(
-        "compact student: seconds of training",
-        "table.traincost",
-        value(row("table.traincost", item="compact student 10000 steps")["training_s"]),
-        derived=_seconds,
-        better="lower",
-    ),
-    Figure(
-        "a run of ten thousand steps: minutes",
-        "compute",
-        Range(*map(float, figure("compute", "run_10k_minutes"))),
-        derived=_minutes,
-        better="lower",
+        ),
+        derived(
+            "a run of ten thousand steps: minutes",
+            "compute",
+            Range(*map(float, figure("compute", "run_10k_minutes"))),
+            _minutes,
+            better="lower",
+        ),
     ),
 )

@@ -5,17 +5,18 @@ from collections.abc import Iterator
 from certify import certify
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task
-from reproduction.catalogue._declare import LONG, PRESETS, RECORDED, found
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._declare import RECORDED, found
+from reproduction.catalogue._figures import measured, study
+from reproduction.paper import RELEASED
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Value, value
 
 NAME, LENGTHS = "cue-corridor", (5, 10, 20, 40, 80)
+PRESETS = ("carousel", RELEASED[NAME])
 _ROWS: tuple[tuple[int, str, str | None, tuple[str, ...]], ...] = (
     (2, "plain", "plain", PRESETS),
-    (2, "plain+bfs", "plain+BFS", ("carousel",)),
-    (2, "scaffold+bfs", "scaffold_RF", ("textbook",)),
+    (2, "plain+bfs", "plain+BFS", PRESETS),
+    (2, "scaffold+bfs", "scaffold_RF", PRESETS[1:]),
     (2, RECORDED, None, PRESETS),
     (4, "plain", "plain", PRESETS),
     (4, RECORDED, None, PRESETS),
@@ -26,8 +27,6 @@ def _cells() -> Iterator[Cell]:
     for cues, learner, said, presets in _ROWS:
         for preset in presets:
             for length in LENGTHS:
-                if preset == "textbook" and learner != "plain" and length > LONG:
-                    continue
                 known = {"cue_bits": cues.bit_length() - 1, "learner": said, "L": length}
                 paper = found("table.tmaze", {"corridor": "rate_bits"}, **known) if said else None
                 place = task("cue-corridor", R=cues, L=length)
@@ -41,21 +40,16 @@ def _corridor_bits() -> Value:
     return Profile(tuple(answer.steps[length // 2].upper for answer in answers))
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Cue corridor",
-    "The cue–corridor T-maze: a cue of one or two bits, L equal cells, a junction.",
-    inventory=(142,),
-    blocks=("table.tmaze", "certify.cue_tmaze"),
-    cells=tuple(_cells()),
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "requirement in the corridor at the greatest length, one and two bits",
-        "certify.cue_tmaze",
-        value((1.0, 2.0)),  # log₂ R
-        measured=_corridor_bits,
-        within=1e-9,
+    tuple(_cells()),
+    more=(
+        measured(
+            "requirement in the corridor at the greatest length, one and two bits",
+            "certify.cue_tmaze",
+            value((1.0, 2.0)),
+            _corridor_bits,
+            1e-9,
+        ),
     ),
 )

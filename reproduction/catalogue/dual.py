@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import franka, reported
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._figures import study
 from reproduction.reference import block
 
 NAME, _BLOCK = "dual", "table.dual"
@@ -29,13 +28,4 @@ def _cells() -> Iterator[Cell]:
         yield franka(NAME, place, learner, paper, codes=known["K"], demonstrations=known["N"])
 
 
-STUDY = PaperStudy(
-    NAME,
-    "Identification in a second carrier",
-    "Naming the mass spoils the policy when both share one code; a second carrier keeps them apart.",
-    inventory=(128,),
-    blocks=(_BLOCK,),
-    cells=tuple(_cells()),
-    order=4,
-)
-FIGURES: tuple[Figure, ...] = ()
+STUDY = study(NAME, tuple(_cells()))

@@ -3,9 +3,9 @@
 from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import found, franka, mean_of, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import tally
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import Paper
 from reproduction.reference import figure
 from reproduction.verdicts import SUCCESS_TOLERANCE, Count, value
 
@@ -34,13 +34,9 @@ def _fresh(row: Row) -> bool:
     return bool(row.get("fresh_sufficient")) and not row["diverged"]
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Dependence on the forecaster",
-    "Two cues at gap 20, task-informed: what the student is given instead of a good forecast at every step.",
-    inventory=(133,),
-    blocks=(_BLOCK, "label_density"),
-    cells=(
+    (
         franka(NAME, _FAR, "task-informed-recorded", reported(_BLOCK, figure(_BLOCK, "recorded_actions"))),
         *(
             franka(
@@ -60,38 +56,37 @@ STUDY = PaperStudy(
         *_SHORT.values(),
         *_WRONG.values(),
     ),
-    order=4,
-)
-FIGURES = (
-    *(
-        Figure(
-            f"forecaster of {known['forecaster_steps']} steps: sufficient runs on fresh episodes",
-            _BLOCK,
-            Count(known["sufficient"], known["of"]),
-            derived=tally([_SHORT[known["forecaster_steps"]]], _fresh),
-            better="higher",
-        )
-        for known in figure(_BLOCK, "rows")
-    ),
-    *(
-        Figure(
-            f"{known['percent_episodes']} % of the forecasts consistently wrong: sufficient runs on fresh episodes",
-            _BLOCK,
-            Count(known["sufficient"], known["of"]),
-            derived=tally([_WRONG[known["percent_episodes"]]], _fresh),
-            better="higher",
-        )
-        for known in figure(_BLOCK, "consistently_wrong")
-    ),
-    *(
-        Figure(
-            f"{known['percent_episodes']} % of the forecasts consistently wrong: slot accuracy in closed loop",
-            _BLOCK,
-            value(known["slot_accuracy"]),
-            derived=mean_of([_WRONG[known["percent_episodes"]]], lambda row: row.get("slot")),
-            within=SUCCESS_TOLERANCE,
-            better="higher",
-        )
-        for known in figure(_BLOCK, "consistently_wrong")
+    more=(
+        *(
+            derived(
+                f"forecaster of {known['forecaster_steps']} steps: sufficient runs on fresh episodes",
+                _BLOCK,
+                Count(known["sufficient"], known["of"]),
+                tally([_SHORT[known["forecaster_steps"]]], _fresh),
+                better="higher",
+            )
+            for known in figure(_BLOCK, "rows")
+        ),
+        *(
+            derived(
+                f"{known['percent_episodes']} % of the forecasts consistently wrong: sufficient runs on fresh episodes",
+                _BLOCK,
+                Count(known["sufficient"], known["of"]),
+                tally([_WRONG[known["percent_episodes"]]], _fresh),
+                better="higher",
+            )
+            for known in figure(_BLOCK, "consistently_wrong")
+        ),
+        *(
+            derived(
+                f"{known['percent_episodes']} % of the forecasts consistently wrong: slot accuracy in closed loop",
+                _BLOCK,
+                value(known["slot_accuracy"]),
+                mean_of([_WRONG[known["percent_episodes"]]], lambda row: row.get("slot")),
+                SUCCESS_TOLERANCE,
+                "higher",
+            )
+            for known in figure(_BLOCK, "consistently_wrong")
+        ),
     ),
 )

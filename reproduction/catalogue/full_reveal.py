@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import counted, franka, range_of, reported
+from reproduction.catalogue._declare import counted, franka, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import rate_range
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import Paper
 from reproduction.reference import count, figure, row
 
 NAME, _BLOCK = "full-reveal", "table.p_i"
@@ -33,39 +33,35 @@ def _cells() -> Iterator[Cell]:
     none = figure(_BLOCK, "unsupervised_sufficient_M_ge_16")
     paper = counted(_BLOCK, none["sufficient"], none["of"])
     for modes in (16, 32):
-        yield franka(NAME, task("full-reveal", modes=modes), "plain", paper, preset="textbook")
+        yield franka(NAME, task("full-reveal", modes=modes), "plain", paper, preset="release")
     for modes in (4, 8):
         yield franka(NAME, task("full-reveal", modes=modes), "task-informed")
 
 
 CELLS = tuple(_cells())
 
-STUDY = PaperStudy(
+
+STUDY = study(
     NAME,
-    "Full reveal",
-    "As two cues, but the display shows one of M modes. Task-informed cells beside the paper's full gate.",
-    inventory=(129,),
-    blocks=(_BLOCK,),
-    cells=CELLS,
-    order=4,
-)
-FIGURES = tuple(
-    Figure(
-        f"M={modes}, task-informed: bits in the first gap over all seeds",
-        _BLOCK,
-        range_of(_BLOCK, f"first_gap_all_seed_bits.M{modes}"),
-        derived=rate_range(
-            [
-                cell
-                for cell in CELLS
-                if (cell.task, cell.learner, cell.demonstrations)
-                == (task("full-reveal", modes=modes), "task-informed", 448)
-            ],
-            "gap1",
-            over_all=True,
-        ),
-        within=0.1,
-        better="lower",
-    )
-    for modes in (128, 512)
+    CELLS,
+    more=tuple(
+        derived(
+            f"M={modes}, task-informed: bits in the first gap over all seeds",
+            _BLOCK,
+            f"first_gap_all_seed_bits.M{modes}",
+            rate_range(
+                [
+                    cell
+                    for cell in CELLS
+                    if (cell.task, cell.learner, cell.demonstrations)
+                    == (task("full-reveal", modes=modes), "task-informed", 448)
+                ],
+                "gap1",
+                over_all=True,
+            ),
+            0.1,
+            "lower",
+        )
+        for modes in (128, 512)
+    ),
 )

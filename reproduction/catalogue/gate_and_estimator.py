@@ -6,11 +6,9 @@ from diacritic.measure.resolution import GRIDS
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue import plain_trajectories
-from reproduction.catalogue._declare import range_of
+from reproduction.catalogue._figures import derived, study
 from reproduction.catalogue.requirements import recording
 from reproduction.derive import declared, gathered
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import Count, Value, value
 
@@ -79,71 +77,60 @@ def _refined(k: int, results: Results) -> Value | None:
     return value(sum(found) / len(found)) if found else None
 
 
-STUDY = PaperStudy(
+STUDY = study(
     "gate-and-estimator",
-    "Gate, estimator, probes",
-    "Thresholds from 0.8 to 0.95 over every run in our ledgers, the leak probe phase by phase, and the binner. Our "
-    "runs are others than the paper's, so that their shares of passing runs need not be alike.",
-    inventory=(138,),
-    blocks=(_GATE, "estimator", "resolution_sweep", "table.leak", "binner"),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "passing runs whose every score is above 0.999",
-        _GATE,
-        Count(figure(_GATE, "full_passes_all_scores_above_0_999"), _PASSES),
-        derived=_perfect,
-    ),
-    *(
-        Figure(
-            f"runs whose least score is above {threshold}",
+    (),
+    {
+        "binner: held-out pairs that disagree": _disagreements,
+    },
+    (
+        derived(
+            "passing runs whose every score is above 0.999",
             _GATE,
-            Count(passed, _RUNS),
-            derived=partial(_above, threshold),
-        )
-        for threshold, passed in (
-            (0.8, figure(_GATE, "passes_at_threshold_0_8")),
-            (0.9, _PASSES),
-            (0.95, figure(_GATE, "passes_at_threshold_0_95")),
-        )
-    ),
-    Figure(
-        "binner: held-out pairs that disagree",
-        "binner",
-        range_of("binner", "disagreements"),
-        derived=_disagreements,
-    ),
-    *(
-        Figure(
-            f"leak probe, {ours}: {_CLASSES[hidden]}",
-            "table.leak",
-            value(known[hidden]),
-            derived=partial(_probe, ours, _CLASSES[hidden]),
-            within=0.1,  # two samples of 128 episodes differ by so much
-            better=None if hidden in known["visible"] or hidden == "distractor_z" else "lower",
-        )
-        for said, ours in _PHASES.items()
-        for known in [row("table.leak", phase=said)]
-        for hidden in _CLASSES
-        if hidden in known
-    ),
-    Figure(
-        "Miller–Madow: largest correction on the large set, bits",
-        "estimator",
-        value(block("estimator")["miller_madow_max_2048_bits"]),
-        derived=_correction,
-        within=0.005,
-        better="lower",
-    ),
-    *(
-        Figure(
-            f"plain, sufficient seeds: bits in the first gap given the position on a grid of {metres * 100:g} cm",
-            "resolution_sweep",
-            value(bits),
-            derived=partial(_refined, k),
-            within=0.1,
-        )
-        for k, (metres, bits) in enumerate(zip(GRIDS, figure("resolution_sweep", "first_gap_bits"), strict=True))
+            Count(figure(_GATE, "full_passes_all_scores_above_0_999"), _PASSES),
+            _perfect,
+        ),
+        *(
+            derived(
+                f"runs whose least score is above {threshold}", _GATE, Count(passed, _RUNS), partial(_above, threshold)
+            )
+            for threshold, passed in (
+                (0.8, figure(_GATE, "passes_at_threshold_0_8")),
+                (0.9, _PASSES),
+                (0.95, figure(_GATE, "passes_at_threshold_0_95")),
+            )
+        ),
+        *(
+            derived(
+                f"leak probe, {ours}: {_CLASSES[hidden]}",
+                "table.leak",
+                value(known[hidden]),
+                partial(_probe, ours, _CLASSES[hidden]),
+                0.1,
+                None if hidden in known["visible"] or hidden == "distractor_z" else "lower",
+            )
+            for said, ours in _PHASES.items()
+            for known in [row("table.leak", phase=said)]
+            for hidden in _CLASSES
+            if hidden in known
+        ),
+        derived(
+            "Miller–Madow: largest correction on the large set, bits",
+            "estimator",
+            value(block("estimator")["miller_madow_max_2048_bits"]),
+            _correction,
+            0.005,
+            "lower",
+        ),
+        *(
+            derived(
+                f"plain, sufficient seeds: bits in the first gap given the position on a grid of {metres * 100:g} cm",
+                "resolution_sweep",
+                value(bits),
+                partial(_refined, k),
+                0.1,
+            )
+            for k, (metres, bits) in enumerate(zip(GRIDS, figure("resolution_sweep", "first_gap_bits"), strict=True))
+        ),
     ),
 )

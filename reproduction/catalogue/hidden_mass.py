@@ -8,10 +8,9 @@ from diacritic.measure.statistics import line
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.catalogue._declare import MANY, PRESETS, found, franka
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import mean_rate, most_information, rate_range, success_range, tally
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count, Value, value
 
@@ -30,13 +29,13 @@ def _cells() -> Iterator[Cell]:
         place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
         match = {key: known[key] for key in ("learner", "K", "M") if key in known}
         paper, codes = found("table.sysK", _RATE, **match), known.get("K", 16)
-        for preset in PRESETS if learner == "plain" and codes == 16 else PRESETS[:1]:
-            yield franka(NAME, place, learner, paper, codes=codes, preset=preset)
+        yield from (franka(NAME, place, learner, paper, codes=codes, preset=preset, seeds=MANY) for preset in PRESETS)
     for known in block("table.bigM")["rows"]:
         place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
         match = {key: known[key] for key in ("M", "learner", "K", "beta", "N") if key in known}
         changes = {"codes": known["K"], "beta": known.get("beta", 1e-3), "demonstrations": known["N"]}
-        yield franka(NAME, place, learner, found("table.bigM", _RATE, **match), **changes)
+        paper = found("table.bigM", _RATE, **match)
+        yield from (franka(NAME, place, learner, paper, preset=preset, seeds=MANY, **changes) for preset in PRESETS)
 
 
 CELLS = tuple(_cells())
@@ -53,7 +52,7 @@ def _modes(cell: Cell) -> int:
 
 def widest(cells: tuple[Cell, ...] = CELLS) -> list[Cell]:
     """Of each number of masses the identification with the largest codebook, N = 448."""
-    asked = [cell for cell in cells if cell.learner == "sysid" and cell.demonstrations == 448]
+    asked = [c for c in cells if (c.learner, c.preset, c.demonstrations) == ("sysid", "carousel", 448)]
     return [max((c for c in asked if _modes(c) == modes), key=lambda c: c.codes) for modes in (4, 8, 16, 32, 128, 512)]
 
 
@@ -67,52 +66,22 @@ def slope(results: Results) -> Value | None:
     return value(line(x, y).slope.value)
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Hidden mass",
-    "A mass is shown that no action depends on: a policy need not carry it, and identification must.",
-    inventory=(126, 153),
-    blocks=("table.sysK", "table.bigM", "table.sysid_slope", "table.task_a_summary"),
-    cells=CELLS,
-    order=2,
-)
-FIGURES = (
-    Figure(
-        "plain, all numbers of masses: sufficient runs",
-        "table.task_a_summary",
-        Count(*(len(_PLAIN) * figure("table.task_a_summary", key) for key in ("sufficient", "of"))),
-        derived=tally(_PLAIN),
-        better="higher",
-    ),
-    Figure(
-        "plain: bits during the grasp",
-        "table.task_a_summary",
-        range_of("table.task_a_summary", "grasp_bits"),
-        derived=rate_range(_PLAIN, "grasp", over_all=True),
-        within=0.05,
-        better="lower",
-    ),
-    Figure(
-        "plain: most bits on the mass during the grasp",
-        "table.task_a_summary",
-        range_of("table.task_a_summary", "mass_bits_max"),
-        derived=most_information(_PLAIN, Question("mass").title, "grasp"),
-        within=0.02,
-        better="lower",
-    ),
-    Figure(
-        "plain: closed loop",
-        "table.task_a_summary",
-        range_of("table.task_a_summary", "closed_loop"),
-        derived=success_range(_PLAIN),
-        within=0.05,
-        better="higher",
-    ),
-    Figure(
-        "identification, largest codebooks: slope in log₂ M",
-        "table.sysid_slope",
-        range_of("table.sysid_slope", "slope_per_log2M"),
-        derived=slope,
-        within=0.1,
+    CELLS,
+    {
+        "plain: bits during the grasp": rate_range(_PLAIN, "grasp", over_all=True),
+        "plain: most bits on the mass during the grasp": most_information(_PLAIN, Question("mass").title, "grasp"),
+        "plain: closed loop": success_range(_PLAIN),
+        "identification, largest codebooks: slope in log₂ M": slope,
+    },
+    (
+        derived(
+            "plain, all numbers of masses: sufficient runs",
+            "table.task_a_summary",
+            Count(*(len(_PLAIN) * figure("table.task_a_summary", key) for key in ("sufficient", "of"))),
+            tally(_PLAIN),
+            better="higher",
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -9,29 +10,30 @@ from diacritic.measure.statistics import fisher
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.catalogue import full_reveal, statistics
-from reproduction.catalogue._declare import SETTINGS, counted, found, franka, range_of, reported
+from reproduction.catalogue._declare import SETTINGS, counted, found, franka, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.catalogue.statistics import Observed, both_classes, distance_alone, p_value, regression
 from reproduction.derive import gathered, success_range, sufficient
 from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Value, value
 
 NAME, _BLOCK = "interventions", "stats.interventions"
+_RELEASE: dict[str, Any] = {"preset": "release", "beta": 2e-3}  # as the authors ran them
 
 
 def _cells() -> Iterator[Cell]:
     for known in figure(_BLOCK, "double_budget"):
         paper = found(_BLOCK, rows="double_budget", setting=known["setting"])
-        yield franka(NAME, SETTINGS[known["setting"]], "plain", paper, steps=known["steps"], preset="textbook")
+        yield franka(NAME, SETTINGS[known["setting"]], "plain", paper, steps=known["steps"], **_RELEASE)
     for setting in ("gap 6", "gap 10", "gap 20"):
         for learner in ("refinement", "plain+bfs", "scaffold+bfs"):
-            yield franka(NAME, SETTINGS[setting], learner, preset="textbook")
-    easier = franka(NAME, SETTINGS["gap 6"], "scaffold", preset="textbook")
+            yield franka(NAME, SETTINGS[setting], learner, **_RELEASE)
+    easier = franka(NAME, SETTINGS["gap 6"], "scaffold", **_RELEASE)
     for known in figure(_BLOCK, "curriculum_sufficient"):
         place, paper = SETTINGS[known["setting"]], reported(_BLOCK, known)
-        yield franka(NAME, place, "scaffold", paper, preset="textbook", after=easier)
+        yield franka(NAME, place, "scaffold", paper, **_RELEASE, after=easier)
     prior = figure(_BLOCK, "prior_unconditional_vs_conditional")
     paper = counted(_BLOCK, prior["unconditional"], prior["of"])
     yield franka(NAME, PLACE, "unconditional", paper, demonstrations=EPISODES)
@@ -42,13 +44,13 @@ def _cells() -> Iterator[Cell]:
 
 
 _OWN = tuple(_cells())
-_HISTORY = tuple(franka(NAME, place, "full-history", preset="textbook") for place in SETTINGS.values())
+_HISTORY = tuple(franka(NAME, place, "full-history", **_RELEASE) for place in SETTINGS.values())
 
 
 def _pool() -> tuple[Cell, ...]:
     """Sole carriers under the full gradient: the sweeps, plain runs on full reveal, and the interventions."""
-    plain = [cell for cell in full_reveal.CELLS if cell.preset == "textbook"]
-    own = [cell for cell in _OWN if cell.preset == "textbook"]
+    plain = [cell for cell in full_reveal.CELLS if cell.preset == "release"]
+    own = [cell for cell in _OWN if cell.preset == "release"]
     known = [*statistics.POOL, *plain, *own]
     return tuple({cell.digest: cell for cell in reversed(known)}.values())  # of a shared cell the one with more seeds
 
@@ -94,46 +96,28 @@ def _coefficients() -> Iterator[Figure]:
     rows = both_classes(POOL)
     for name in ("refinement", "curriculum", "bfs"):
         coefficient, p = (figure(_BLOCK, f"{name}.{key}") for key in ("coefficient", "p"))
-        yield Figure(
+        yield derived(
             f"{name}: log-odds in the pooled regression",
             _BLOCK,
             value(coefficient),
-            derived=regression(rows, _factors, name),
-            within=_half(coefficient, p),
+            regression(rows, _factors, name),
+            _half(coefficient, p),
         )
-        yield Figure(
+        yield derived(
             f"{name}: p in the pooled regression",
             _BLOCK,
             value(p),
-            derived=regression(rows, _factors, name, p_value),
-            within=statistics.same_side(p),
+            regression(rows, _factors, name, p_value),
+            statistics.same_side(p),
         )
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Interventions on learning",
-    "What else one may try at long gaps, and the policy that re-reads its whole history.",
-    inventory=(141,),
-    blocks=(_BLOCK, "full_history"),
-    cells=(*_OWN, *_HISTORY),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "full history: closed loop",
-        "full_history",
-        range_of("full_history", "closed_loop"),
-        derived=success_range(_HISTORY),
-        within=0.05,
-        better="higher",
-    ),
-    *_coefficients(),
-    Figure(
-        "refinement against plain: least Fisher p over the gaps",
-        _BLOCK,
-        value(figure(_BLOCK, "refinement.fisher_p")),
-        derived=_least_p,
-        within=statistics.same_side(figure(_BLOCK, "refinement.fisher_p")),
-    ),
+    (*_OWN, *_HISTORY),
+    {
+        "full history: closed loop": success_range(_HISTORY),
+        "refinement against plain: least Fisher p over the gaps": _least_p,
+    },
+    (*_coefficients(),),
 )

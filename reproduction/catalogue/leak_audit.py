@@ -10,10 +10,10 @@ from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of
+from reproduction.catalogue._figures import derived, measured, study
 from reproduction.catalogue.plain_trajectories import EPISODES
 from reproduction.derive import tally
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import Paper
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count, Value, value
 
@@ -54,50 +54,45 @@ def _flagged(cells: tuple[Cell, ...], flag: Name, results: Results) -> Value | N
     return tally(cells, partial(_raises, flag))(results)
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Audit of injected leaks",
-    "Two cues at gap 6, N = 1152: in the second gap the observed height of the object tells the slot, by 0 to 8 mm.",
-    inventory=(139,),
-    blocks=(_BLOCK,),
-    cells=CELLS,
-    order=4,
-)
-FIGURES = (
-    *(
-        Figure(
-            f"leak {millimetres:g} mm: correct runs",
+    CELLS,
+    more=(
+        *(
+            derived(
+                f"leak {millimetres:g} mm: correct runs",
+                _BLOCK,
+                Count(_TABLE["correct_seeds"][k], _TABLE["seeds"]),
+                tally([CELLS[k]], lambda row: row["decision_error"]["slot"] < CORRECT),
+            )
+            for k, millimetres in enumerate(_TABLE["delta_mm"])
+        ),
+        *(
+            derived(
+                f"leak {millimetres:g} mm: squared action error on held-out episodes",
+                _BLOCK,
+                value(_TABLE["held_out_action_mse"][k]),
+                mean_of([CELLS[k]], imitation_error()),
+                ERROR_TOLERANCE,
+                "lower",
+            )
+            for k, millimetres in enumerate(_TABLE["delta_mm"])
+        ),
+        *(
+            derived(
+                f"flag {flag}, all magnitudes: runs that raise it",
+                _BLOCK,
+                Count(sum(_TABLE[key]), len(CELLS) * _TABLE["seeds"]),
+                partial(_flagged, CELLS, flag),
+            )
+            for flag, key in zip(NAMES, ("flag_A", "flag_B", "flag_B_prime"), strict=True)
+        ),
+        measured(
+            "a symmetric error of 4 %: H(G|C) and S_G",
             _BLOCK,
-            Count(_TABLE["correct_seeds"][k], _TABLE["seeds"]),
-            derived=tally([CELLS[k]], lambda row: row["decision_error"]["slot"] < CORRECT),
-        )
-        for k, millimetres in enumerate(_TABLE["delta_mm"])
-    ),
-    *(
-        Figure(
-            f"leak {millimetres:g} mm: squared action error on held-out episodes",
-            _BLOCK,
-            value(_TABLE["held_out_action_mse"][k]),
-            derived=mean_of([CELLS[k]], imitation_error()),
-            within=ERROR_TOLERANCE,
-            better="lower",
-        )
-        for k, millimetres in enumerate(_TABLE["delta_mm"])
-    ),
-    *(
-        Figure(
-            f"flag {flag}, all magnitudes: runs that raise it",
-            _BLOCK,
-            Count(sum(_TABLE[key]), len(CELLS) * _TABLE["seeds"]),
-            derived=partial(_flagged, CELLS, flag),
-        )
-        for flag, key in zip(NAMES, ("flag_A", "flag_B", "flag_B_prime"), strict=True)
-    ),
-    Figure(
-        "a symmetric error of 4 %: H(G|C) and S_G",
-        _BLOCK,
-        value([figure(_BLOCK, f"symmetric_error_example.{key}") for key in ("H_bits", "S_G")]),
-        measured=_example,
-        within=0.0005,
+            value([figure(_BLOCK, f"symmetric_error_example.{key}") for key in ("H_bits", "S_G")]),
+            _example,
+            0.0005,
+        ),
     ),
 )

@@ -1,13 +1,13 @@
 """The table of learning targets: two cues at gaps 6, 10, 20 and full reveal at 16 and 32 modes, in frozen settings."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from diacritic.studies.cell import Cell
-from reproduction.catalogue._declare import GAPS, PRESETS, SETTINGS, count_of, counted, found, franka, range_of
+from reproduction.catalogue._declare import GAPS, MANY, PRESETS, SETTINGS, counted, found, franka
+from reproduction.catalogue._figures import study
 from reproduction.catalogue.pixels import held_out
 from reproduction.derive import rate_range, tally
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block
 
 NAME = "learning-targets"
@@ -18,85 +18,50 @@ _VARIANTS = {
     "event-agnostic-kept": "event-agnostic not annealed",
     "event-agnostic-40": "event-agnostic anneal 40%",
 }
+_MAIN = ("event-agnostic", "task-informed", "event-agnostic-40")
+_OFFSETS: dict[str, dict[str, Any]] = {
+    "event-agnostic-all": {"target": "forecaster", "weight": 1.0},
+    "event-agnostic-all-light": {"target": "forecaster", "weight": 0.1},
+    "event-agnostic-all-recorded": {"target": "recorded actions"},
+}
 
 
 def _cells() -> Iterator[Cell]:
-    unsupervised = block("table.distill")
-    for setting, place in SETTINGS.items():
-        best = unsupervised["unsupervised_best_sufficient"][unsupervised["settings"].index(setting)]
-        for preset in PRESETS:
-            yield franka(NAME, place, "plain", counted("table.distill", best, unsupervised["of"]), preset=preset)
-        for learner, said in _VARIANTS.items():
-            if learner != "event-agnostic-40" or setting in ("gap 20", "M=32"):
-                yield franka(NAME, place, learner, found("table.generic", GAPS, learner=said, setting=setting))
-    far = SETTINGS["gap 20"]
-    offsets = {
-        "event-agnostic-all": {"target": "forecaster", "weight": 1.0},
-        "event-agnostic-all-light": {"target": "forecaster", "weight": 0.1},
-        "event-agnostic-all-recorded": {"target": "recorded actions"},
-    }
-    for learner, match in offsets.items():
-        yield franka(NAME, far, learner, found("table.generic_all_offsets", **match))
+    unsupervised, far = block("table.distill"), SETTINGS["gap 20"]
+    for preset in PRESETS:
+        for setting, place in SETTINGS.items():
+            best = unsupervised["unsupervised_best_sufficient"][unsupervised["settings"].index(setting)]
+            paper = counted("table.distill", best, unsupervised["of"])
+            yield franka(NAME, place, "plain", paper, preset=preset, seeds=MANY)
+            for learner, said in _VARIANTS.items():
+                listed = learner != "event-agnostic-40" or setting in ("gap 20", "M=32")
+                paper = found("table.generic", GAPS, learner=said, setting=setting) if listed else None
+                yield franka(NAME, place, learner, paper, preset=preset, seeds=MANY if learner in _MAIN else 8)
+        for learner, match in _OFFSETS.items():
+            yield franka(NAME, far, learner, found("table.generic_all_offsets", **match), preset=preset)
 
 
 CELLS = tuple(_cells())
 
 
-def _of(learner: str) -> list[Cell]:
-    return [cell for cell in CELLS if cell.learner == learner]
+def of(learner: str, preset: str = "carousel") -> list[Cell]:
+    """The five cells of a learner."""
+    return [cell for cell in CELLS if (cell.learner, cell.preset) == (learner, preset)]
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Learning targets",
-    "What is asked of the code while it learns, over five settings. The paper's count beside `plain` is that of its "
-    "best unsupervised learner.",
-    inventory=(130,),
-    blocks=("table.learning_main", "table.generic", "table.generic_all_offsets", "table.distill", "headline"),
-    cells=CELLS,
-    order=1,
-)
-FIGURES = (
-    Figure(
-        "event-agnostic, all settings: sufficient runs",
-        "headline",
-        count_of("headline", "event_agnostic"),
-        derived=tally(_of("event-agnostic")),
-        better="higher",
-    ),
-    Figure(
-        "task-informed, all settings: sufficient runs",
-        "table.learning_main",
-        count_of("table.learning_main", "task_informed_total"),
-        derived=tally(_of("task-informed")),
-        better="higher",
-    ),
-    Figure(
-        "event-agnostic: verdicts that hold on a fresh recording",
-        "table.learning_main",
-        count_of("table.learning_main", "verdicts_reproduced", "reproduced"),
-        derived=tally(_of("event-agnostic"), lambda row: row.get("fresh_sufficient") == row["sufficient"]),
-        better="higher",
-    ),
-    Figure(
-        "event-agnostic: bits in the first gap over the sufficient seeds",
-        "table.learning_main",
-        range_of("table.learning_main", "first_gap_bits_event_agnostic_sufficient"),
-        derived=rate_range(_of("event-agnostic"), "gap1"),
-        within=0.05,
-    ),
-    Figure(
-        "pixels, held-out seeds before: plain",
-        "headline",
-        count_of("headline", "pixel_heldout_before"),
-        derived=held_out("plain"),
-        better="higher",
-    ),
-    Figure(
-        "pixels, held-out seeds after: event-agnostic",
-        "headline",
-        count_of("headline", "pixel_heldout_after"),
-        derived=held_out("event-agnostic"),
-        better="higher",
-    ),
+    CELLS,
+    {
+        "event-agnostic, all settings: sufficient runs": tally(of("event-agnostic")),
+        "task-informed, all settings: sufficient runs": tally(of("task-informed")),
+        "event-agnostic, release, all settings: sufficient runs": tally(of("event-agnostic", "release")),
+        "task-informed, release, all settings: sufficient runs": tally(of("task-informed", "release")),
+        "event-agnostic: verdicts that hold on a fresh recording": tally(
+            of("event-agnostic"), lambda row: row.get("fresh_sufficient") == row["sufficient"]
+        ),
+        "event-agnostic: bits in the first gap over the sufficient seeds": rate_range(of("event-agnostic"), "gap1"),
+        "pixels, held-out seeds before: plain": held_out("plain"),
+        "pixels, held-out seeds after: event-agnostic": held_out("event-agnostic"),
+    },
 )

@@ -2,12 +2,10 @@
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import franka, range_of, reported
+from reproduction.catalogue._declare import franka, reported
+from reproduction.catalogue._figures import study
 from reproduction.derive import most_information, rate_range, success_range
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
-from reproduction.verdicts import value
 
 NAME, _BLOCK = "open-loop", "open_loop_targets"
 _TOY = {"plain+bfs": "plain+BFS", "open-loop": "action-only", "open-loop-world": "observation-and-action"}
@@ -40,44 +38,16 @@ _CUES = franka(
     reported(_BLOCK, figure(_BLOCK, "aprime"), {"gap2": "after_use_bits"}),
 )
 
-STUDY = PaperStudy(
+
+STUDY = study(
     NAME,
-    "Open-loop targets",
-    "Decoding all future actions, or all future observations too, from the code and the present alone. In the toy our "
-    "first gap counts the step before the second cue.",
-    inventory=(134,),
-    blocks=(_BLOCK,),
-    cells=(*TOYS, *_CORRIDOR.values(), *MASS, _CUES),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "corridor W=5, actions alone: most bits on the drift",
-        _BLOCK,
-        value(figure(_BLOCK, "corridor_W5_drift_bits.action_only")),
-        derived=most_information([_CORRIDOR["open-loop"]], "drift"),
-        within=0.1,
-    ),
-    Figure(
-        "corridor W=5, observations too: most bits on the drift",
-        _BLOCK,
-        value(figure(_BLOCK, "corridor_W5_drift_bits.observation_predictive")),
-        derived=most_information([_CORRIDOR["open-loop-world"]], "drift"),
-        within=0.1,
-    ),
-    Figure(
-        "hidden mass: bits during the grasp",
-        _BLOCK,
-        range_of(_BLOCK, "task_a.rate_bits"),
-        derived=rate_range(MASS, "grasp", over_all=True),
-        within=0.1,
-    ),
-    Figure(
-        "robot tasks: closed loop",
-        _BLOCK,
-        range_of(_BLOCK, "closed_loop"),
-        derived=success_range([*MASS, _CUES]),
-        within=0.05,
-        better="higher",
-    ),
+    (*TOYS, *_CORRIDOR.values(), *MASS, _CUES),
+    {
+        "corridor W=5, actions alone: most bits on the drift": most_information([_CORRIDOR["open-loop"]], "drift"),
+        "corridor W=5, observations too: most bits on the drift": most_information(
+            [_CORRIDOR["open-loop-world"]], "drift"
+        ),
+        "hidden mass: bits during the grasp": rate_range(MASS, "grasp", over_all=True),
+        "robot tasks: closed loop": success_range([*MASS, _CUES]),
+    },
 )

@@ -9,10 +9,9 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
-from reproduction.catalogue._declare import GAPS, count_of, counted, found, franka, range_of
+from reproduction.catalogue._declare import GAPS, count_of, counted, found, franka
+from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import Derived, gathered, mean_rate, success_range
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import Block, figure, row
 from reproduction.verdicts import Count, Range, Value, value
 
@@ -102,61 +101,46 @@ def _probed(variable: str) -> Callable[[], Value]:
     return lambda: accuracies(recording(_far("plain")[0]), variable)
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Pixels",
-    "Two cues through a 64 × 64 camera picture, beside gripper, display and phase.",
-    inventory=(131,),
-    blocks=(
-        "table.pixels_main",
-        "table.pixels_heldout",
-        "table.pxgeneric",
-        "table.pxcl",
-        "pixels.plain",
-        "pixels.probe",
-    ),
-    cells=CELLS,
-    order=6,
-)
-FIGURES = (
-    *(
-        Figure(
-            f"held-out seeds at gap 20: {learner}",
-            "table.pixels_heldout",
-            Count(line["sufficient"], line["of"]),
-            derived=held_out(learner),
-            better="higher",
-        )
-        for learner, said in _HELD_OUT.items()
-        for line in [row("table.pixels_heldout", learner=said)]
-    ),
-    *(
-        Figure(
-            f"gap 20, {learner}: bits in the second gap over the sufficient seeds",
-            "table.pixels_main",
-            value(row("table.pixels_main", learner=said)["second_gap_bits"]),
-            derived=_second_gap(learner),
-            within=0.1,
-            better="lower",
-        )
-        for learner, said in (("event-agnostic", "event-agnostic annealed"), ("task-informed", "task-informed"))
-    ),
-    Figure(
-        "gap 6: closed loop of the insufficient plain and scaffold policies",
-        "table.pxcl",
-        range_of("table.pxcl", "insufficient_closed_loop"),
-        derived=success_range([cell for cell in CELLS if cell.task == _seen(6)], lambda line: not line["sufficient"]),
-        within=0.05,
-        better="higher",
-    ),
-    *(
-        Figure(
-            f"gap 20, single-frame probe of the {said}, after the fix",
-            "pixels.probe",
-            value(figure("pixels.probe", f"after_fix.{key}")),
-            measured=_probed(variable),
-            within=within,
-        )
-        for variable, (said, key, within) in _PROBED.items()
+    CELLS,
+    {
+        "gap 6: closed loop of the insufficient plain and scaffold policies": success_range(
+            [cell for cell in CELLS if cell.task == _seen(6)], lambda line: not line["sufficient"]
+        ),
+    },
+    (
+        *(
+            derived(
+                f"held-out seeds at gap 20: {learner}",
+                "table.pixels_heldout",
+                Count(line["sufficient"], line["of"]),
+                held_out(learner),
+                better="higher",
+            )
+            for learner, said in _HELD_OUT.items()
+            for line in [row("table.pixels_heldout", learner=said)]
+        ),
+        *(
+            derived(
+                f"gap 20, {learner}: bits in the second gap over the sufficient seeds",
+                "table.pixels_main",
+                value(row("table.pixels_main", learner=said)["second_gap_bits"]),
+                _second_gap(learner),
+                0.1,
+                "lower",
+            )
+            for learner, said in (("event-agnostic", "event-agnostic annealed"), ("task-informed", "task-informed"))
+        ),
+        *(
+            measured(
+                f"gap 20, single-frame probe of the {said}, after the fix",
+                "pixels.probe",
+                f"after_fix.{key}",
+                _probed(variable),
+                within,
+            )
+            for variable, (said, key, within) in _PROBED.items()
+        ),
     ),
 )

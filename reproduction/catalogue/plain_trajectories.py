@@ -3,7 +3,7 @@
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import PRESETS, found, franka
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._figures import study
 
 NAME = "plain-trajectories"
 PLACE, EPISODES = task("two-cues", gap=6), 1152
@@ -15,13 +15,4 @@ def cell(study: str, beta: float, preset: str = "carousel") -> Cell:
     return franka(study, PLACE, "plain", paper, beta=beta, demonstrations=EPISODES, preset=preset)
 
 
-STUDY = PaperStudy(
-    NAME,
-    "Plain trajectories",
-    "Learned rate at every step beside the requirement, one line a seed, coloured by the gate.",
-    inventory=(136,),
-    blocks=(),
-    cells=tuple(cell(NAME, beta, preset) for beta in (0.0, 1e-3) for preset in PRESETS),
-    order=1,
-)
-FIGURES = ()
+STUDY = study(NAME, tuple(cell(NAME, beta, preset) for beta in (0.0, 1e-3) for preset in PRESETS))

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import PRESETS, found, franka, range_of
+from reproduction.catalogue._declare import PRESETS, found, franka
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import rate_range, tally
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import Count
 
@@ -21,7 +20,7 @@ def _cells() -> Iterator[Cell]:
         place, learner = task(known["task"], modes=known["M"]), _LEARNERS[known["learner"]]
         match = {key: known[key] for key in ("task", "learner", "K", "M") if key in known}
         paper = found("table.readout", _RATES, **match)
-        for preset in PRESETS if learner == "plain" else PRESETS[:1]:
+        for preset in PRESETS:
             yield franka(NAME, place, learner, paper, codes=known.get("K", 16), preset=preset)
     for modes in figure("table.readout", "M"):
         place = task("readout-3", modes=modes)
@@ -44,38 +43,31 @@ def _swept(codes: int) -> list[Cell]:
     ]
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Readouts and codebook sizes",
-    "A display shows one of M modes; two or three of its bits matter. Three bits need eight codes at least.",
-    inventory=(127,),
-    blocks=("table.readout", "ksweep"),
-    cells=CELLS,
-    order=2,
-)
-FIGURES = (
-    *(
-        Figure(
-            f"readout-3, task-informed, K={codes}: sufficient runs over three numbers of modes",
-            "ksweep",
-            Count(passed, figure("ksweep", "of")),
-            derived=tally(_swept(codes)),
-            better="higher" if codes > 8 else None,  # eight codes are the bound itself
-        )
-        for codes, passed in zip(figure("ksweep", "K"), figure("ksweep", "sufficient"), strict=True)
-    ),
-    Figure(
-        "readout-3, task-informed: bits in the first gap over the sufficient seeds, all K above 8",
-        "ksweep",
-        range_of("ksweep", "sufficient_rate_bits"),
-        derived=rate_range([cell for codes in figure("ksweep", "K")[1:] for cell in _swept(codes)], "gap1"),
-        within=0.1,
-    ),
-    Figure(
-        "readout-3, plain: sufficient runs over three numbers of modes",
-        "table.readout",
-        Count(*(figure("table.readout", f"readout_3_unsupervised.{key}") for key in ("sufficient", "of"))),
-        derived=tally([c for c in CELLS if (c.task.name, c.learner, c.preset) == ("readout-3", "plain", "carousel")]),
-        better="higher",
+    CELLS,
+    {
+        "readout-3, task-informed: bits in the first gap over the sufficient seeds, all K above 8": rate_range(
+            [cell for codes in figure("ksweep", "K")[1:] for cell in _swept(codes)], "gap1"
+        ),
+    },
+    (
+        *(
+            derived(
+                f"readout-3, task-informed, K={codes}: sufficient runs over three numbers of modes",
+                "ksweep",
+                Count(passed, figure("ksweep", "of")),
+                tally(_swept(codes)),
+                better="higher" if codes > 8 else None,
+            )
+            for codes, passed in zip(figure("ksweep", "K"), figure("ksweep", "sufficient"), strict=True)
+        ),
+        derived(
+            "readout-3, plain: sufficient runs over three numbers of modes",
+            "table.readout",
+            Count(*(figure("table.readout", f"readout_3_unsupervised.{key}") for key in ("sufficient", "of"))),
+            tally([c for c in CELLS if (c.task.name, c.learner, c.preset) == ("readout-3", "plain", "carousel")]),
+            better="higher",
+        ),
     ),
 )

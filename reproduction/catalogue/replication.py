@@ -7,9 +7,8 @@ from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import full_reveal, hidden_mass, learning_targets
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, declared, gathered, tally
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Count, Range, Value, value
 
@@ -55,62 +54,50 @@ _EVENT = figure(_VERDICTS, "frozen_event_agnostic")
 _RECORDINGS = len(figure("replication.main", "fresh_episodes"))
 _LARGE = row("replication.large_M", task="P-I", learner="task-informed", M=512, N=448)
 
-STUDY = PaperStudy(
+
+STUDY = study(
     "replication",
-    "Independent recordings",
-    "Nothing is trained here: runs of the other studies are judged once more, on episodes recorded with another seed.",
-    inventory=(140,),
-    blocks=("replication.main", "replication.large_M", _VERDICTS),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "recordings whose certificate stays the same",
-        "replication.main",
-        Count(_RECORDINGS, _RECORDINGS),  # all without a difference
-        derived=_solver,
-        better="higher",
-    ),
-    Figure(
-        "event-agnostic: verdicts that stay",
-        _VERDICTS,
-        Count(_EVENT["pass_to_pass"] + _EVENT["fail_to_fail"], sum(_EVENT.values())),
-        derived=tally(_of(learning_targets.CELLS, "event-agnostic"), _same),
-        better="higher",
-    ),
-    Figure(
-        "task-informed, gaps 10 and 20, M=16 and 32: verdicts that stay",
-        _VERDICTS,
-        Count(figure(_VERDICTS, "task_informed.agree"), figure(_VERDICTS, "task_informed.of")),
-        derived=tally(_of(learning_targets.CELLS, "task-informed")[1:], _same),
-        better="higher",
-    ),
-    Figure(
-        "all models: share of verdicts that stay",
-        _VERDICTS,
-        value(figure(_VERDICTS, "all_models.agreement")),
-        derived=_everything,
-        within=0.02,
-        better="higher",
-    ),
-    *(
-        Figure(
-            f"hidden mass M={known['M']}, plain: sufficient on fresh episodes",
-            "replication.main",
-            Count(known["sufficient"], known["of"]),
-            derived=tally(_mass(known["M"]), lambda line: bool(line["fresh_sufficient"])),
-            better="higher",
-        )
-        for known in figure("replication.main", "diacritic_task_a")
-    ),
-    Figure(
-        "full reveal M=512, task-informed: change of the first gap's bits",
-        "replication.large_M",
-        value(round(_LARGE["rate_fresh_bits"] - _LARGE["rate_train_bits"], 3)),
-        derived=_shift(
-            _of(full_reveal.CELLS, "task-informed", task=task("full-reveal", modes=512), demonstrations=448), "gap1"
+    (),
+    {
+        "task-informed, gaps 10 and 20, M=16 and 32: verdicts that stay": tally(
+            learning_targets.of("task-informed")[1:], _same
         ),
-        within=0.05,
-        better="lower",
+        "all models: share of verdicts that stay": _everything,
+    },
+    (
+        derived(
+            "recordings whose certificate stays the same",
+            "replication.main",
+            Count(_RECORDINGS, _RECORDINGS),
+            _solver,
+            better="higher",
+        ),
+        derived(
+            "event-agnostic: verdicts that stay",
+            _VERDICTS,
+            Count(_EVENT["pass_to_pass"] + _EVENT["fail_to_fail"], sum(_EVENT.values())),
+            tally(learning_targets.of("event-agnostic"), _same),
+            better="higher",
+        ),
+        *(
+            derived(
+                f"hidden mass M={known['M']}, plain: sufficient on fresh episodes",
+                "replication.main",
+                Count(known["sufficient"], known["of"]),
+                tally(_mass(known["M"]), lambda line: bool(line["fresh_sufficient"])),
+                better="higher",
+            )
+            for known in figure("replication.main", "diacritic_task_a")
+        ),
+        derived(
+            "full reveal M=512, task-informed: change of the first gap's bits",
+            "replication.large_M",
+            value(round(_LARGE["rate_fresh_bits"] - _LARGE["rate_train_bits"], 3)),
+            _shift(
+                _of(full_reveal.CELLS, "task-informed", task=task("full-reveal", modes=512), demonstrations=448), "gap1"
+            ),
+            0.05,
+            "lower",
+        ),
     ),
 )

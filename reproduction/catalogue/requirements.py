@@ -4,9 +4,8 @@ from functools import partial
 
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from reproduction.catalogue._declare import range_of
+from reproduction.catalogue._figures import derived, study
 from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure
 from reproduction.verdicts import Count, Profile, Range, Value, value
 
@@ -43,87 +42,71 @@ def _covered(results: Results) -> Value | None:
 
 
 def _needs(name: str, block: str, bits: list[float], datasets: tuple[str, ...], phases: tuple[str, ...]) -> Figure:
-    return Figure(name, block, value(bits), derived=partial(_bits, datasets, phases), within=_EXACT)
+    return derived(name, block, value(bits), partial(_bits, datasets, phases), _EXACT)
 
 
 _TWO = ("two-cues-gap6", "two-cues-gap10", "two-cues-gap20")
 _MASS = ("hidden-mass-4", "hidden-mass-32", "hidden-mass-512")
 
-STUDY = PaperStudy(
+
+STUDY = study(
     "requirements",
-    "Requirements of the robot tasks",
-    "What the certifier says of the recorded tasks, phase by phase, before anything is trained on them.",
-    inventory=(),
-    blocks=(
-        "certify.aprime",
-        "certify.task_a",
-        "certify.readout_2",
-        "certify.readout_3",
-        "certify.p_i",
-        "certify.tier16",
-        "certify.weighing",
-        "certify.coverage",
-    ),
-    order=1,
-)
-FIGURES = (
-    _needs(
-        "two cues: first gap, second gap",
-        "certify.aprime",
-        [figure("certify.aprime", "first_gap_bits"), figure("certify.aprime", "second_gap_bits")],
-        _TWO,
-        ("gap1", "gap2"),
-    ),
-    Figure(
-        "two cues: after placing",
-        "certify.aprime",
-        range_of("certify.aprime", "after_place_bits"),
-        derived=partial(_last, _TWO, "requirement", "place"),
-        within=_EXACT,
-    ),
-    _needs(
-        "hidden mass: first gap",
-        "certify.task_a",
-        [figure("certify.task_a", "grasp_requirement_bits")],
-        _MASS,
-        ("gap1",),
-    ),
-    *(
+    (),
+    {
+        "two cues: after placing": partial(_last, _TWO, "requirement", "place"),
+    },
+    (
         _needs(
-            f"{name}: first gap, transport",
-            f"certify.{name.replace('-', '_')}",
-            figure(f"certify.{name.replace('-', '_')}", "profile_bits")[:2],
-            tuple(f"{name}-{modes}" for modes in (32, 128, 512)),
+            "two cues: first gap, second gap",
+            "certify.aprime",
+            [figure("certify.aprime", "first_gap_bits"), figure("certify.aprime", "second_gap_bits")],
+            _TWO,
             ("gap1", "gap2"),
-        )
-        for name in ("readout-2", "readout-3")
-    ),
-    _needs(
-        "full reveal: first gap, second gap",
-        "certify.p_i",
-        [figure("certify.p_i", "first_gap_bits"), figure("certify.p_i", "second_gap_bits")],
-        ("full-reveal-4", "full-reveal-32", "full-reveal-512"),
-        ("gap1", "gap2"),
-    ),
-    _needs(
-        "four classes each: first gap",
-        "certify.tier16",
-        [figure("certify.tier16", "uniform_join_bits")],
-        ("two-cues-classes4",),
-        ("gap1",),
-    ),
-    _needs(
-        "weighing: gap",
-        "certify.weighing",
-        [figure("certify.weighing", "requirement_putdown_to_grasp_bits")],
-        ("weighing-gap6", "weighing-gap20"),
-        ("gap1",),
-    ),
-    Figure(
-        "recordings in which no configuration is missing",
-        "certify.coverage",
-        Count(figure("certify.coverage", "datasets_fully_covered"), figure("certify.coverage", "datasets")),
-        derived=_covered,
-        better="higher",
+        ),
+        _needs(
+            "hidden mass: first gap",
+            "certify.task_a",
+            [figure("certify.task_a", "grasp_requirement_bits")],
+            _MASS,
+            ("gap1",),
+        ),
+        *(
+            _needs(
+                f"{name}: first gap, transport",
+                f"certify.{name.replace('-', '_')}",
+                figure(f"certify.{name.replace('-', '_')}", "profile_bits")[:2],
+                tuple(f"{name}-{modes}" for modes in (32, 128, 512)),
+                ("gap1", "gap2"),
+            )
+            for name in ("readout-2", "readout-3")
+        ),
+        _needs(
+            "full reveal: first gap, second gap",
+            "certify.p_i",
+            [figure("certify.p_i", "first_gap_bits"), figure("certify.p_i", "second_gap_bits")],
+            ("full-reveal-4", "full-reveal-32", "full-reveal-512"),
+            ("gap1", "gap2"),
+        ),
+        _needs(
+            "four classes each: first gap",
+            "certify.tier16",
+            [figure("certify.tier16", "uniform_join_bits")],
+            ("two-cues-classes4",),
+            ("gap1",),
+        ),
+        _needs(
+            "weighing: gap",
+            "certify.weighing",
+            [figure("certify.weighing", "requirement_putdown_to_grasp_bits")],
+            ("weighing-gap6", "weighing-gap20"),
+            ("gap1",),
+        ),
+        derived(
+            "recordings in which no configuration is missing",
+            "certify.coverage",
+            Count(figure("certify.coverage", "datasets_fully_covered"), figure("certify.coverage", "datasets")),
+            _covered,
+            better="higher",
+        ),
     ),
 )

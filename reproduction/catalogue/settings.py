@@ -5,8 +5,7 @@ from diacritic.measure.gates import SUCCESS, THRESHOLD
 from diacritic.memory.shape import Architecture
 from diacritic.studies.cell import Cell
 from reproduction.catalogue._declare import SETTINGS, franka
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._figures import measured, study
 from reproduction.reference import figure
 from reproduction.verdicts import Value, value
 
@@ -61,80 +60,35 @@ def _defaults() -> Value:
     return value((Cell.seeds, Rollout.episodes))
 
 
-STUDY = PaperStudy(
+STUDY = study(
     "settings",
-    "Settings",
-    "What the paper fixes once for all its runs, beside what our code uses.",
-    inventory=(147,),
-    blocks=(
-        "config.carrier",
-        "config.frozen_event_agnostic",
-        "config.forecaster",
-        "config.gate",
-        "config.observation",
-        "config.distances",
-    ),
-    order=1,
-)
-FIGURES = (
-    Figure(
-        "carrier: codes, size of a code, width",
-        "config.carrier",
-        value([figure("config.carrier", key) for key in ("K", "code_dim", "hidden_width")]),
-        _carrier,
-    ),
-    Figure(
-        "event-agnostic: K, β, N, steps, annealing from and to",
-        "config.frozen_event_agnostic",
-        value(
-            [
-                figure("config.frozen_event_agnostic", key)
-                for key in ("K", "beta", "N", "steps", "anneal_start_fraction", "anneal_end_fraction")
-            ]
+    (),
+    {
+        "carrier: codes, size of a code, width": _carrier,
+        "event-agnostic: K, β, N, steps, annealing from and to": _annealing,
+        "forecaster: layers, heads, width, size of a token, steps": _forecaster,
+        "gate: threshold, class error of a correct run, success of the external gate": lambda: value(
+            (THRESHOLD, CORRECT, SUCCESS)
         ),
-        _annealing,
-    ),
-    Figure(
-        "forecaster: layers, heads, width, size of a token, steps",
-        "config.forecaster",
-        value([figure("config.forecaster", key) for key in ("layers", "heads", "width", "d", "steps")]),
-        _forecaster,
-    ),
-    Figure(
-        "gate: threshold, class error of a correct run, success of the external gate",
-        "config.gate",
-        value(
-            [
-                figure("config.gate", key)
-                for key in ("S_gamma_threshold", "correctness_class_error_max", "external_success_min")
-            ]
+        "observation: noise in mm, size, jitter in cm": _observation,
+    },
+    (
+        measured(
+            "steps from reveal to use: slot at gaps 6, 10 and 20, side",
+            "config.distances",
+            value(
+                [
+                    *figure("config.distances", "place_class_distance"),
+                    figure("config.distances", "grasp_class_distance"),
+                ]
+            ),
+            _distances,
         ),
-        lambda: value((THRESHOLD, CORRECT, SUCCESS)),
-    ),
-    Figure(
-        "observation: noise in mm, size, jitter in cm",
-        "config.observation",
-        value(
-            [
-                figure("config.observation", key)
-                for key in ("sensor_noise_mm", "raw_observation_dim", "object_jitter_cm")
-            ]
+        measured(
+            "seeds of a cell, episodes of a rollout",
+            "config.frozen_event_agnostic",
+            value([figure("meta", "seeds_default"), figure("meta", "rollouts_default")]),
+            _defaults,
         ),
-        _observation,
-        within=1e-9,
-    ),
-    Figure(
-        "steps from reveal to use: slot at gaps 6, 10 and 20, side",
-        "config.distances",
-        value(
-            [*figure("config.distances", "place_class_distance"), figure("config.distances", "grasp_class_distance")]
-        ),
-        _distances,
-    ),
-    Figure(
-        "seeds of a cell, episodes of a rollout",
-        "config.frozen_event_agnostic",
-        value([figure("meta", "seeds_default"), figure("meta", "rollouts_default")]),
-        _defaults,
     ),
 )

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import GAPS, found, franka, range_of, reported
+from reproduction.catalogue._declare import GAPS, found, franka, reported
+from reproduction.catalogue._figures import study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.derive import rate_range, success_range
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 
 NAME, _STRICT = "side-information", "sideinfo.strict_without_forecast"
@@ -43,30 +42,12 @@ def _informed() -> Iterator[Cell]:
 
 _ON_MASS = [cell for cell in _matched() if cell.task.name == "hidden-mass"]
 
-STUDY = PaperStudy(
+
+STUDY = study(
     NAME,
-    "Matched side information",
-    "Transition and prior read the symbol instead of the raw observation; strict readouts act through it as well.",
-    inventory=(135,),
-    blocks=("sideinfo.matched", _STRICT, "table.e1e4"),
-    cells=(*_matched(), *_strict(), *_informed()),
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "hidden mass, matched: bits during the grasp",
-        "sideinfo.matched",
-        range_of("sideinfo.matched", "task_a_grasp_bits"),
-        derived=rate_range(_ON_MASS, "grasp", over_all=True),
-        within=0.05,
-        better="lower",
-    ),
-    Figure(
-        "hidden mass, matched: closed loop",
-        "sideinfo.matched",
-        range_of("sideinfo.matched", "task_a_closed_loop"),
-        derived=success_range(_ON_MASS),
-        within=0.05,
-        better="higher",
-    ),
+    (*_matched(), *_strict(), *_informed()),
+    {
+        "hidden mass, matched: bits during the grasp": rate_range(_ON_MASS, "grasp", over_all=True),
+        "hidden mass, matched: closed loop": success_range(_ON_MASS),
+    },
 )

@@ -6,12 +6,12 @@ from typing import Any
 from certify import certify
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task, windows
-from reproduction.catalogue._declare import PRESETS, RECORDED, counted, found, range_of, reported
+from reproduction.catalogue._declare import RECORDED, counted, found, reported
+from reproduction.catalogue._figures import study
 from reproduction.derive import most_information, rate_range
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import RELEASED, Paper
 from reproduction.reference import block, figure, row
-from reproduction.verdicts import Profile, Value, value
+from reproduction.verdicts import Profile, Value
 
 NAME = "signpost-corridor"
 _WORLD = {
@@ -24,7 +24,11 @@ _WORLD = {
 }
 _HORIZON = {
     "carousel": {"plain": "plain_sufficient", "plain+bfs": "plain_bfs_sufficient"},
-    "textbook": {"plain": "plain_sufficient", "scaffold": "scaffold_sufficient"},
+    RELEASED[NAME]: {
+        "plain": "plain_sufficient",
+        "plain+bfs": "plain_bfs_sufficient",
+        "scaffold+bfs": "scaffold_sufficient",
+    },
 }
 
 
@@ -47,7 +51,7 @@ def _lengths(preset: str) -> Iterator[Cell]:
     horizon = block("corridor.horizon")
     for learner, key in _HORIZON[preset].items():
         for length, passed in zip(horizon["hall2_length"], horizon[key], strict=True):
-            if length != 6 or learner == "scaffold":  # six cells are the default, declared above
+            if length != 6 or learner == "scaffold+bfs":  # six cells are the default, declared above
                 yield _cell(learner, preset, counted("corridor.horizon", passed, horizon["of"]), M=16, hall2=length)
     for length, passed in zip(horizon["hall1_length"], horizon["hall1_plain_sufficient"], strict=True):
         yield _cell("plain", preset, counted("corridor.horizon", passed, horizon["of"]), M=16, hall1=length)
@@ -70,13 +74,13 @@ def _controls() -> Iterator[Cell]:
     yield _cell("inverse-only", "carousel", _matched("inverse-only", K=64, W=5), codes=64, M=16, W=5)
     bypass = reported("corridor.matched_distortion", row("corridor.matched_distortion", lr=3e-3))
     place = task("signpost-corridor", M=16, hall1=3, hall2=6)
-    yield Cell(NAME, place, "bypass", "textbook", "full", 0.01, 6000, bypass, rate=3e-3)
+    yield Cell(NAME, place, "bypass", RELEASED[NAME], "full", 0.01, 6000, bypass, rate=3e-3)
 
 
 def _cells() -> Iterator[Cell]:
-    for preset in PRESETS:
+    for preset in _HORIZON:
         for learner, said in _WORLD.items():
-            if preset == "carousel" or learner in ("plain", RECORDED):
+            if preset == "carousel" or learner != "inverse-only":
                 for modes in (4, 16, 64):
                     yield _cell(learner, preset, _world(said, modes), M=modes)
         for drifts in (3, 5, 7):
@@ -98,41 +102,15 @@ _PLAIN = [cell for cell in CELLS if cell.learner == "plain" and cell.preset == "
 _DRIFTING = [cell for cell in _PLAIN if "W" in dict(cell.task.parameters)]
 _STILL = [cell for cell in _PLAIN if set(dict(cell.task.parameters).items()) >= {("hall1", 3), ("hall2", 6)}]
 
-STUDY = PaperStudy(
+
+STUDY = study(
     NAME,
-    "Signpost corridor",
-    "M goals spelled by signs, two halls, W drifts that never matter.",
-    inventory=(124,),
-    blocks=(
-        "corridor.staircase",
-        "corridor.world_complexity",
-        "corridor.horizon",
-        "corridor.drift",
-        "corridor.matched_distortion",
-    ),
-    cells=CELLS,
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "requirement in hall 1, at junction 1 and in hall 2",
-        "corridor.staircase",
-        value(figure("corridor.staircase", "gamma_hall1_junction1_hall2_bits")),
-        measured=_hall_bits,
-        within=1e-9,
-    ),
-    Figure(
-        "plain: bits in hall 1 over the sufficient seeds",
-        "corridor.world_complexity",
-        range_of("corridor.world_complexity", "hall1_bits_sufficient"),
-        derived=rate_range([cell for cell in _STILL if "W" not in dict(cell.task.parameters)], "hall 1"),
-        within=0.1,
-    ),
-    Figure(
-        "plain: most bits on the drift in the halls",
-        "corridor.drift",
-        range_of("corridor.drift", "diacritic_drift_bits_max"),
-        derived=most_information(_DRIFTING, "drift"),
-        better="lower",
-    ),
+    CELLS,
+    {
+        "requirement in hall 1, at junction 1 and in hall 2": _hall_bits,
+        "plain: bits in hall 1 over the sufficient seeds": rate_range(
+            [cell for cell in _STILL if "W" not in dict(cell.task.parameters)], "hall 1"
+        ),
+        "plain: most bits on the drift in the halls": most_information(_DRIFTING, "drift"),
+    },
 )

@@ -14,9 +14,9 @@ from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import cue_corridor, plain_trajectories, signpost_corridor
 from reproduction.catalogue._declare import franka, range_of
+from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import Derived, gathered, tally
 from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import LEVEL, NO_ESTIMATE, Count, Profile, Range, Value, value
 
@@ -31,14 +31,14 @@ def _cells() -> Iterator[Cell]:
     """The full gradient, as in the paper: our default carries classes over any of these distances."""
     for learner in _KEYS:
         for gap in _TABLE["gap"]:
-            yield franka(NAME, task("two-cues", gap=gap), learner, preset="textbook", seeds=_TABLE["of"])
+            yield franka(NAME, task("two-cues", gap=gap), learner, preset="release", beta=2e-3, seeds=_TABLE["of"])
         for first in (10, 20):
             place = task("two-cues", first_gap=first, gap=6)
-            yield franka(NAME, place, learner, preset="textbook", seeds=_TABLE["gap1_sweep_seeds"])
+            yield franka(NAME, place, learner, preset="release", beta=2e-3, seeds=_TABLE["gap1_sweep_seeds"])
 
 
 CELLS = tuple(_cells())
-POOL = (*CELLS, *(cell for cell in plain_trajectories.STUDY.cells if cell.preset == "textbook"))
+POOL = (*CELLS, *(cell for cell in plain_trajectories.STUDY.cells if cell.preset == "release"))
 """The sweeps, and the plain runs of another N and β: sole carriers on one task, trained with the full gradient."""
 
 
@@ -203,7 +203,7 @@ def _corridor(learner: str) -> Rows:
     chosen = [
         cell
         for cell in signpost_corridor.CELLS
-        if (cell.learner, cell.preset, cell.beta, cell.codes) == (learner, "textbook", 0.01, 16)
+        if (cell.learner, cell.preset, cell.beta, cell.codes) == (learner, "release-corridor", 0.01, 16)
         and cell.rate is None
         and ("M", 16) in cell.task.parameters
         and "W" not in dict(cell.task.parameters)
@@ -216,7 +216,7 @@ def _maze(cues: int, *learners: str) -> Rows:
     chosen = [
         cell
         for cell in cue_corridor.STUDY.cells
-        if cell.preset == "textbook" and cell.learner in learners and dict(cell.task.parameters)["R"] == cues
+        if cell.preset == "release-corridor" and cell.learner in learners and dict(cell.task.parameters)["R"] == cues
     ]
     return _one_class(chosen, lambda cell: dict(cell.task.parameters)["L"], lambda row: bool(row["sufficient"]))
 
@@ -248,12 +248,12 @@ def _slopes() -> Iterator[Figure]:
     ):
         factors = distance_alone if len(learners) == 1 else _and_learner
         slope = range_of("table.tmaze", f"slope_per_step.{key}")
-        yield Figure(
+        yield derived(
             f"cue corridor, {cues} cues, {' and '.join(learners)}: log-odds per cell",
             _DISTANCE,
             slope,
-            derived=regression(_maze(cues, *learners), factors, "distance"),
-            within=min(0.1, -slope.high),  # never beyond 0
+            regression(_maze(cues, *learners), factors, "distance"),
+            min(0.1, -slope.high),
         )
 
 
@@ -261,83 +261,78 @@ def _two_cues() -> Iterator[Figure]:
     rows, paper, said = both_classes(POOL), range_of(_DISTANCE, "ci95"), "two cues: log-odds per step of distance"
     specifications = {"": _and_learner, ", no other factor": distance_alone, ", given β, N and sweep": _and_settings}
     for name, factors in specifications.items():
-        yield Figure(said + name, _DISTANCE, paper, derived=regression(rows, factors, "distance"))
+        yield derived(said + name, _DISTANCE, paper, regression(rows, factors, "distance"))
     units: tuple[Unit, ...] = ("run", "configuration")
     for by in units:
         for name, tell, replicates in ((f"errors by {by}", robust, 0), (f"{by}s redrawn", redrawn, _REPLICATES)):
-            yield Figure(
+            yield derived(
                 f"{said}, 95 %: {name}",
                 _DISTANCE,
                 paper,
-                derived=regression(rows, _and_learner, "distance", tell, by, replicates),
-                within=_ends(paper),
+                regression(rows, _and_learner, "distance", tell, by, replicates),
+                _ends(paper),
             )
-    yield Figure("two cues: learners whose own slope is negative", _DISTANCE, value(len(_KEYS)), derived=_falling)
+    yield derived("two cues: learners whose own slope is negative", _DISTANCE, value(len(_KEYS)), _falling)
 
 
 def _corridors() -> Iterator[Figure]:
     where, said = "corridor.horizon", "log-odds per step of distance"
     rows, paper, p = _corridor("plain"), range_of(where, "plain_ci95"), figure(where, "plain_p")
-    yield Figure(f"corridor, plain: {said}", _DISTANCE, paper, derived=regression(rows, distance_alone, "distance"))
-    yield Figure(
+    yield derived(f"corridor, plain: {said}", _DISTANCE, paper, regression(rows, distance_alone, "distance"))
+    yield derived(
         f"corridor, plain: {said}, 95 %: configurations redrawn",
         _DISTANCE,
         paper,
-        derived=regression(rows, distance_alone, "distance", redrawn, "configuration", _REPLICATES),
-        within=_ends(paper),
+        regression(rows, distance_alone, "distance", redrawn, "configuration", _REPLICATES),
+        _ends(paper),
     )
-    yield Figure(
+    yield derived(
         f"corridor, plain: p of the {said}",
         _DISTANCE,
         value(p),
-        derived=regression(rows, distance_alone, "distance", p_value, "configuration"),
-        within=same_side(p),
+        regression(rows, distance_alone, "distance", p_value, "configuration"),
+        same_side(p),
     )
-    yield Figure(
+    yield derived(
         f"corridor, scaffold: {said}",
         _DISTANCE,
         range_of(where, "scaffold_slope"),
-        derived=regression(_corridor("scaffold"), distance_alone, "distance"),
-        within=-paper.high,  # nearer to none than the plain learner's may be
+        regression(_corridor("scaffold+bfs"), distance_alone, "distance"),
+        -paper.high,
     )
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Distances and intervals",
-    "How the odds of keeping a class fall with the steps between its reveal and its use, under the full gradient.",
-    inventory=(148, 149, 150, 151, 152),
-    blocks=(_DISTANCE, _SWEEP, "stats.intervals"),
-    cells=CELLS,
-    order=4,
-)
-FIGURES = (
-    Figure(
-        "Wilson intervals of 0, 4 and 8 of 8",
-        "stats.intervals",
-        value([end for line in figure("stats.intervals", "wilson95_of_8") for end in line["ci"]]),
-        measured=_intervals,
-        within=0.006,  # the paper prints two digits, not all of them rounded to the nearest
+    CELLS,
+    more=(
+        measured(
+            "Wilson intervals of 0, 4 and 8 of 8",
+            "stats.intervals",
+            value([end for line in figure("stats.intervals", "wilson95_of_8") for end in line["ci"]]),
+            _intervals,
+            0.006,
+        ),
+        derived(
+            "pairwise contrasts of the sweep below 0.05",
+            "stats.intervals",
+            Count(figure("stats.intervals", "contrasts_below_0_05"), figure("stats.intervals", "pairwise_contrasts")),
+            _below,
+        ),
+        *(
+            derived(
+                f"gap {gap}, {learner}: runs that keep the place class until its use",
+                _SWEEP,
+                Count(_TABLE[key][k], _TABLE["of"]),
+                tally(
+                    [c for c in CELLS if (c.task, c.learner) == (task("two-cues", gap=gap), learner)],
+                    lambda row: bool(_kept(row, "place")),
+                ),
+                better="higher",
+            )
+            for learner, key in _KEYS.items()
+            for k, gap in enumerate(_TABLE["gap"])
+        ),
+        *_slopes(),
     ),
-    Figure(
-        "pairwise contrasts of the sweep below 0.05",
-        "stats.intervals",
-        Count(figure("stats.intervals", "contrasts_below_0_05"), figure("stats.intervals", "pairwise_contrasts")),
-        derived=_below,
-    ),
-    *(
-        Figure(
-            f"gap {gap}, {learner}: runs that keep the place class until its use",
-            _SWEEP,
-            Count(_TABLE[key][k], _TABLE["of"]),
-            derived=tally(
-                [c for c in CELLS if (c.task, c.learner) == (task("two-cues", gap=gap), learner)],
-                lambda row: bool(_kept(row, "place")),
-            ),
-            better="higher",
-        )
-        for learner, key in _KEYS.items()
-        for k, gap in enumerate(_TABLE["gap"])
-    ),
-    *_slopes(),
 )

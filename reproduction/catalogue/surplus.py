@@ -6,10 +6,10 @@ from diacritic.measure.content import Question
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import GAPS, franka, range_of, reported
+from reproduction.catalogue._declare import GAPS, franka, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, most_information, spread
 from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import figure, row
 from reproduction.verdicts import Range, Value, value
 
@@ -46,45 +46,22 @@ def _difference(results: Results) -> Value | None:
 def _state(name: str, learner: str, cell: Cell) -> Figure:
     known = row("surplus", learner=learner, **({} if learner == "task-informed" else {"input": "state"}))
     paper = value(known["surplus_bits"])
-    return Figure(
-        f"{name}: surplus bits in the second gap", "surplus", paper, derived=surplus(cell), within=0.1, better="lower"
-    )
+    return derived(f"{name}: surplus bits in the second gap", "surplus", paper, surplus(cell), 0.1, "lower")
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Surplus",
-    "Two cues at gap 20: the surplus of the code in the second gap, with and without annealing and jitter.",
-    inventory=(132,),
-    blocks=("surplus", "jitter_intervention"),
-    cells=(_KEPT, STILL, _ANNEALED, _INFORMED),
-    order=4,
-)
-FIGURES = (
-    _state("never annealed", "event-agnostic not annealed", _KEPT),
-    _state("annealed", "event-agnostic annealed", _ANNEALED),
-    _state("task-informed", "task-informed", _INFORMED),
-    Figure(
-        "never annealed: bits on the quartile of x",
-        "surplus",
-        range_of("surplus", "x_quartile_bits_not_annealed"),
-        derived=most_information([_KEPT], Question("x quartile", ("slot",)).title, "gap2"),
-        within=0.1,
-        better="lower",
-    ),
-    Figure(
-        "without jitter: surplus bits in the second gap",
-        "jitter_intervention",
-        range_of("jitter_intervention", "no_jitter.surplus_bits"),
-        derived=surplus(STILL),
-        within=0.1,
-        better="lower",
-    ),
-    Figure(
-        "surplus bits that the jitter explains",
-        "jitter_intervention",
-        range_of("jitter_intervention", "difference_bits"),
-        derived=_difference,
-        within=0.1,
+    (_KEPT, STILL, _ANNEALED, _INFORMED),
+    {
+        "never annealed: bits on the quartile of x": most_information(
+            [_KEPT], Question("x quartile", ("slot",)).title, "gap2"
+        ),
+        "without jitter: surplus bits in the second gap": surplus(STILL),
+        "surplus bits that the jitter explains": _difference,
+    },
+    (
+        _state("never annealed", "event-agnostic not annealed", _KEPT),
+        _state("annealed", "event-agnostic annealed", _ANNEALED),
+        _state("task-informed", "task-informed", _INFORMED),
     ),
 )

@@ -7,9 +7,7 @@ from certify import certify
 from certify.core.frontier import Source, closed_form, deterministic_frontier, rate
 from certify.zoo import build
 from diacritic.studies.tasks import model_of, task, windows
-from reproduction.catalogue._declare import range_of
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
+from reproduction.catalogue._figures import measured, study
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 
@@ -68,123 +66,31 @@ def _middle(*names: str) -> Value:
     return Profile(tuple(getattr(step, name) for name in names))
 
 
-STUDY = PaperStudy(
+STUDY = study(
     "t0",
-    "The solver before learning",
-    "Profiles that a pencil gives, strict brackets, a refusal, a violated (A2), the rate–distortion of four classes.",
-    inventory=(121,),
-    blocks=(
-        "certify.toys.reveal",
-        "certify.toys.gap",
-        "certify.toys.rereveal",
-        "certify.toys.rereveal_bracket",
-        "certify.toys.rereveal_learning",
-        "certify.toys.nontransitive",
-        "certify.toys.a2_violation",
-        "certify.three_history",
-        "certify.numerical_agreement",
-        "rate_distortion",
-    ),
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "reveal toy: required bits",
-        "certify.toys.reveal",
-        value(figure("certify.toys.reveal", "gamma_bits")),
-        partial(_profile, "reveal"),
-        within=_EXACT,
-    ),
-    Figure(
-        "gap toy: required bits",
-        "certify.toys.gap",
-        value(figure("certify.toys.gap", "gamma_bits")),
-        partial(_profile, "gap"),
-        within=_EXACT,
-    ),
-    Figure(
-        "re-reveal: required bits fall",
-        "certify.toys.rereveal",
-        value(figure("certify.toys.rereveal", "gamma_staircase_bits")),
-        partial(_profile, "re-reveal-t0", "upper", 1, 4),
-        within=_EXACT,
-    ),
-    Figure(
-        "re-reveal: strong classes stay",
-        "certify.toys.rereveal",
-        value([figure("certify.toys.rereveal", "strong_bits")] * 3),
-        partial(_profile, "re-reveal-t0", "strong", 1, 4),
-        within=_EXACT,
-    ),
-    Figure(
-        "re-reveal: required bits where the bracket is strict",
-        "certify.toys.rereveal_bracket",
-        value([figure("certify.toys.rereveal_bracket", "gamma_bits")]),
-        partial(_profile, "re-reveal-t0", "upper", 2, 3),
-        within=_EXACT,
-    ),
-    Figure(
-        "re-reveal: strong bits where the bracket is strict",
-        "certify.toys.rereveal_bracket",
-        value([figure("certify.toys.rereveal_bracket", "strong_bits")]),
-        partial(_profile, "re-reveal-t0", "strong", 2, 3),
-        within=_EXACT,
-    ),
-    Figure(
-        "re-reveal for learning: first gap, and after the first decision",
-        "certify.toys.rereveal_learning",
-        value(
-            [
-                figure("certify.toys.rereveal_learning", "gamma_first_gap_bits"),
-                figure("certify.toys.rereveal_learning", "gamma_after_first_decision_bits"),
-            ]
+    (),
+    {
+        "reveal toy: required bits": partial(_profile, "reveal"),
+        "gap toy: required bits": partial(_profile, "gap"),
+        "re-reveal: required bits fall": partial(_profile, "re-reveal-t0", "upper", 1, 4),
+        "re-reveal: required bits where the bracket is strict": partial(_profile, "re-reveal-t0", "upper", 2, 3),
+        "re-reveal: strong bits where the bracket is strict": partial(_profile, "re-reveal-t0", "strong", 2, 3),
+        "re-reveal for learning: first gap, and after the first decision": _learned_toy,
+        "lost cue: observational bits": partial(_profile, "lost-cue"),
+        "three histories: lower end, minimum, upper end": partial(_middle, "instantaneous", "upper", "strong"),
+        "largest departure from the closed form, bits": _against_form,
+        "largest difference between histories and classes, bits": _histories,
+        "deterministic frontier of four classes, bits": _deterministic,
+        "stochastic rates at the same distortions, bits": _stochastic,
+    },
+    (
+        measured(
+            "re-reveal: strong classes stay",
+            "certify.toys.rereveal",
+            value([figure("certify.toys.rereveal", "strong_bits")] * 3),
+            partial(_profile, "re-reveal-t0", "strong", 1, 4),
+            _EXACT,
         ),
-        _learned_toy,
-        within=_EXACT,
-    ),
-    Figure("classes are refused where they do not exist", "certify.toys.nontransitive", value(True), _refuses),
-    Figure(
-        "lost cue: observational bits",
-        "certify.toys.a2_violation",
-        value(figure("certify.toys.a2_violation", "observational_gamma_bits")),
-        partial(_profile, "lost-cue"),
-        within=_ROUNDED,
-    ),
-    Figure(
-        "three histories: lower end, minimum, upper end",
-        "certify.three_history",
-        value([figure("certify.three_history", key) for key in ("lower_bound_bits", "exact_bits", "upper_bound_bits")]),
-        partial(_middle, "instantaneous", "upper", "strong"),
-        within=_ROUNDED,
-    ),
-    Figure(
-        "largest departure from the closed form, bits",
-        "certify.numerical_agreement",
-        range_of("certify.numerical_agreement", "blahut_arimoto_vs_closed_form"),
-        _against_form,
-        within=1e-14,
-        better="lower",
-    ),
-    Figure(
-        "largest difference between histories and classes, bits",
-        "certify.numerical_agreement",
-        range_of("certify.numerical_agreement", "history_source_vs_reduced_source"),
-        _histories,
-        within=1e-14,
-        better="lower",
-    ),
-    Figure(
-        "deterministic frontier of four classes, bits",
-        "rate_distortion",
-        value(figure("rate_distortion", "deterministic_bits")),
-        _deterministic,
-        within=_ROUNDED,
-    ),
-    Figure(
-        "stochastic rates at the same distortions, bits",
-        "rate_distortion",
-        value(figure("rate_distortion", "stochastic_bits")),
-        _stochastic,
-        within=_ROUNDED,
+        measured("classes are refused where they do not exist", "certify.toys.nontransitive", value(True), _refuses),
     ),
 )

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from certify import certify
 from diacritic.studies.cell import Cell
 from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
-from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import PRESETS, RECORDED, counted, found, mean_of, range_of, reported
+from diacritic.studies.tasks import Task, model_of, task, windows
+from reproduction.catalogue._declare import RECORDED, counted, found, mean_of, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, gathered, most_information, tally
-from reproduction.figure import Figure
-from reproduction.paper import Paper, PaperStudy
+from reproduction.paper import RELEASED, Paper
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Profile, Range, Value, value
 
@@ -27,38 +28,57 @@ _AIDS = {
 }
 
 
-def _gap(learner: str, preset: str, paper: Paper | None = None, beta: float = 0.03, **more: Any) -> Cell:
-    return Cell(NAME, task("gap", gap2=more.pop("gap2", 6)), learner, preset, "full", beta, STEPS, paper, **more)
+_RELEASE_STEPS = {"reveal": 2000, "lost-cue": 2000, "stochastic-expert": 4000}
 
 
-def _enumeration(preset: str) -> Iterator[Cell]:
+def _cell(place: Task, learner: str, ours: bool, beta: float, paper: Paper | None = None, **more: Any) -> Cell:
+    """With our preset, or with that of the release, in its updates and with as many seeds as the paper counts."""
+    if ours:
+        return Cell(NAME, place, learner, "carousel", "full", beta, STEPS, paper, **more)
+    counted = {"seeds": paper.sufficient[1]} if paper and paper.sufficient and paper.sufficient[1] <= 8 else {}
+    steps = _RELEASE_STEPS.get(place.name, STEPS)
+    return Cell(NAME, place, learner, RELEASED[place.name], "full", beta, steps, paper, **{**counted, **more})
+
+
+def _gap(learner: str, ours: bool, paper: Paper | None = None, beta: float = 0.03, gap2: int = 6, **more: Any) -> Cell:
+    return _cell(task("gap", gap2=gap2), learner, ours, beta, paper, **more)
+
+
+def _enumeration(ours: bool) -> Iterator[Cell]:
     seeds, collapse = figure("toys.enumeration", "seeds"), figure("toys.enumeration", "collapse_beta")
-    for learner in ("plain", "plain+bfs") if preset == "carousel" else ("plain",):
+    for learner in ("plain", "plain+bfs"):
         for beta in (0.0, 0.1, collapse):
             paper = counted("toys.enumeration", 0 if beta == collapse else seeds, seeds)
-            yield Cell(NAME, task("reveal"), learner, preset, "full", beta, STEPS, paper)
-        yield Cell(NAME, task("lost-cue"), learner, preset, "full", 0.03, STEPS)
+            yield _cell(task("reveal"), learner, ours, beta, paper)
+        yield _cell(task("lost-cue"), learner, ours, 0.03)
 
 
-def _aids(preset: str) -> Iterator[Cell]:
+def _aids(ours: bool) -> Iterator[Cell]:
     aids = block("toys.discovery_aids")
     for learner, key in _AIDS.items():
-        if preset == "carousel" or learner in ("plain", "scaffold", RECORDED):
-            for k, length in enumerate(aids["gap"]):
-                paper = counted("toys.discovery_aids", aids[key][k], aids["of"]) if key else None
-                yield _gap(learner, preset, paper, gap2=length)
+        for k, length in enumerate(aids["gap"]):
+            paper = counted("toys.discovery_aids", aids[key][k], aids["of"]) if key else None
+            yield _gap(learner, ours, paper, gap2=length)
 
 
-def _stochastic(preset: str) -> Iterator[Cell]:
+def _reliability() -> Iterator[Cell]:
+    """The curve over the second gap that the paper draws without numbers; other lengths are among the aids."""
+    for learner in ("plain", "plain+bfs"):
+        for length in (1, 3):
+            yield from (_gap(learner, ours, gap2=length) for ours in (True, False))
+
+
+def _stochastic(ours: bool) -> Iterator[Cell]:
     for text, p in (("7/10", 0.7), ("9/10", 0.9)):
         for beta in (0.0, 0.01, 0.03, 0.1):
             known: dict[str, Any] = {"beta": 0.0} if beta == 0 else {"beta_min": 0.01}
             paper = reported("stochastic_expert", row("stochastic_expert", p=p, **known), key="found")
             expert = task("stochastic-expert", p=text)
-            yield Cell(NAME, expert, "plain", preset, "full", beta, STEPS, paper, demonstrations=512, codes=8)
+            drawn = 512 if ours else 6000
+            yield _cell(expert, "plain", ours, beta, paper, demonstrations=drawn, codes=8, seeds=8)
 
 
-def _forgetting(preset: str) -> Iterator[Cell]:
+def _forgetting(ours: bool) -> Iterator[Cell]:
     """The reveal toy from few demonstrations of an expert that errs: what the sample says of the nuisance is chance.
 
     The paper says n = 48 and p = 0.7 and no more; this is our reading. The n are demonstrations. The p is how often the
@@ -68,40 +88,39 @@ def _forgetting(preset: str) -> Iterator[Cell]:
     """
     for beta in figure("toys.selective_forgetting", "beta"):
         toy = task("reveal", modes=16, p="7/10")
-        yield Cell(NAME, toy, "plain", preset, "full", beta, STEPS, demonstrations=48, seeds=4)
+        yield _cell(toy, "plain", ours, beta, demonstrations=48, seeds=4)
 
 
-def _pressure(preset: str) -> Iterator[Cell]:
+def _pressure(ours: bool) -> Iterator[Cell]:
     rates = {"first gap": "gap1_bits", "second gap": "gap2_bits"}
     for beta in (0.01, 0.1):
         paper = found("toys.gap_rate_pressure", rates, beta=beta)
-        yield _gap("plain", preset, paper, beta=beta, demonstrations=512)
+        yield _gap("plain", ours, paper, beta=beta, demonstrations=512)
 
 
 def _event_agnostic() -> Iterator[Cell]:
     """Beside plain imitation on all toys but the gap toy of the discovery aids, which has such cells already."""
-    for cell in (*_enumeration("carousel"), *_stochastic("carousel"), *_pressure("carousel")):
+    for cell in (*_enumeration(True), *_stochastic(True), *_pressure(True)):
         if cell.learner == "plain":
             yield replace(cell, learner=RECORDED, reference=None)
 
 
 def _controls() -> Iterator[Cell]:
-    yield _gap("non-persistent", "carousel", found("toys.ablation", variant="non-persistent"))
-    yield _gap("unconditional", "carousel", found("toys.ablation", variant="unconditional prior"))
+    for ours in (True, False):
+        yield _gap("non-persistent", ours, found("toys.ablation", variant="non-persistent"))
+        yield _gap("unconditional", ours, found("toys.ablation", variant="unconditional prior"))
     bypass = reported("toys.ablation", row("toys.ablation", variant="gru-bypass"), key="succeeded")
     for rate in (3e-4, 3e-3):
-        yield _gap("bypass", "textbook", bypass, rate=rate)
+        yield _gap("bypass", False, bypass, rate=rate)
     for beta in (0.003, 0.03):
-        yield _gap("gaussian", "textbook", beta=beta)
+        yield _gap("gaussian", False, beta=beta)
 
 
 def _cells() -> Iterator[Cell]:
-    for preset in PRESETS:
-        yield from _enumeration(preset)
-        yield from _aids(preset)
-        yield from _stochastic(preset)
-        yield from _forgetting(preset)
-        yield from _pressure(preset)
+    for ours in (True, False):
+        for made in (_enumeration, _aids, _stochastic, _forgetting, _pressure):
+            yield from made(ours)
+    yield from _reliability()
     yield from _event_agnostic()
     yield from _controls()
 
@@ -109,7 +128,7 @@ def _cells() -> Iterator[Cell]:
 CELLS = tuple(_cells())
 
 
-_OWN = [cell for cell in CELLS if cell.learner != RECORDED]
+_OWN = [cell for cell in CELLS if cell.learner != RECORDED and cell.preset == "carousel"]
 _EXACT = [cell for cell in _OWN if cell.task == task("reveal") and cell.beta in (0.0, 0.1)]
 _STOCHASTIC = [cell for cell in _OWN if cell.task.name == "stochastic-expert"]
 _CONTINUOUS = row("toys.ablation", variant="continuous")
@@ -133,9 +152,9 @@ _FORGOTTEN: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
 )
 
 
-def _over_beta(preset: str, told: Callable[[Row], float | None]) -> Derived:
+def _over_beta(ours: bool, told: Callable[[Row], float | None]) -> Derived:
     """Means over the seeds of selective forgetting, one for each β; nothing while a run is missing."""
-    cells = list(_forgetting(preset))
+    cells = list(_forgetting(ours))
 
     def derive(results: Results) -> Value | None:
         found = [mean_of([cell], told)(results) for cell in cells]
@@ -167,64 +186,52 @@ def _stochastic_runs(passes: Callable[[Row], bool]) -> Derived:
     return derive
 
 
-STUDY = PaperStudy(
+def _after_use() -> Value:
+    """H(Γ_t|O_t) of the gap toy between its decisions."""
+    toy = task("gap", gap2=figure("toys.gap_reliability", "staircase_gap2"))
+    second = windows(toy)["second gap"]
+    return value(certify(model_of(toy)).steps[second[len(second) // 2] - 1].upper)
+
+
+STUDY = study(
     NAME,
-    "Finite toys",
-    "Enumeration, rate pressure, ablations, a violated (A2), discovery aids and a stochastic expert. Our first gap "
-    "counts the step before the second cue, where one bit less is needed: 1.80 where the paper has 2. Of selective "
-    "forgetting the paper says n=48 and p=0.7; we read 48 demonstrations of an expert whose decision is right with "
-    "probability 0.7, at 16 modes.",
-    inventory=(122, 123),
-    blocks=(
-        "toys.enumeration",
-        "toys.selective_forgetting",
-        "toys.gap_rate_pressure",
-        "toys.ablation",
-        "toys.discovery_aids",
-        "toys.gap_reliability",
-        "stochastic_expert",
-    ),
-    cells=CELLS,
-    order=3,
-)
-FIGURES = (
-    Figure(
-        "reveal toy: bits on the nuisance below the collapse",
-        "toys.enumeration",
-        range_of("toys.enumeration", "nuisance_bits"),
-        derived=most_information(_EXACT, "nuisance"),
-        within=0.005,
-    ),
-    *(
-        Figure(
-            f"selective forgetting, {preset}, over β: {title}",
-            "toys.selective_forgetting",
-            value(figure("toys.selective_forgetting", key)),
-            derived=_over_beta(preset, told),
-            within=RATE_TOLERANCE,
-        )
-        for preset in PRESETS
-        for title, key, told in _FORGOTTEN
-    ),
-    Figure(
-        "stochastic expert: runs in which states with one law share a code",
-        "stochastic_expert",
-        Count(figure("stochastic_expert", "runs_equal_law_states_share_code"), figure("stochastic_expert", "runs")),
-        derived=_stochastic_runs(_shares),
-        better="higher",
-    ),
-    Figure(
-        "stochastic expert: runs that use three codes",
-        "stochastic_expert",
-        Count(figure("stochastic_expert", "runs_using_three_codes"), figure("stochastic_expert", "runs")),
-        derived=_stochastic_runs(_tells_all_apart),
-        better="lower",
-    ),
-    Figure(
-        "continuous bottleneck: bound on its bits in the first gap, sufficient seeds",
-        "toys.ablation",
-        value(_CONTINUOUS["kl_bound_bits"]),
-        derived=mean_of(_GAUSSIAN, kl_bound("first gap")),
-        within=RATE_TOLERANCE,
+    CELLS,
+    {
+        "gap toy: bits that are needed between the decisions": _after_use,
+        "reveal toy: bits on the nuisance below the collapse": most_information(_EXACT, "nuisance"),
+    },
+    (
+        *(
+            derived(
+                f"selective forgetting, {'carousel' if ours else 'release'}, over β: {title}",
+                "toys.selective_forgetting",
+                value(figure("toys.selective_forgetting", key)),
+                _over_beta(ours, told),
+                RATE_TOLERANCE,
+            )
+            for ours in (True, False)
+            for title, key, told in _FORGOTTEN
+        ),
+        derived(
+            "stochastic expert: runs in which states with one law share a code",
+            "stochastic_expert",
+            Count(figure("stochastic_expert", "runs_equal_law_states_share_code"), figure("stochastic_expert", "runs")),
+            _stochastic_runs(_shares),
+            better="higher",
+        ),
+        derived(
+            "stochastic expert: runs that use three codes",
+            "stochastic_expert",
+            Count(figure("stochastic_expert", "runs_using_three_codes"), figure("stochastic_expert", "runs")),
+            _stochastic_runs(_tells_all_apart),
+            better="lower",
+        ),
+        derived(
+            "continuous bottleneck: bound on its bits in the first gap, sufficient seeds",
+            "toys.ablation",
+            value(_CONTINUOUS["kl_bound_bits"]),
+            mean_of(_GAUSSIAN, kl_bound("first gap")),
+            RATE_TOLERANCE,
+        ),
     ),
 )

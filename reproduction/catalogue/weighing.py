@@ -7,11 +7,10 @@ from diacritic.studies.ledger import Row
 from diacritic.studies.recordings import DEMONSTRATIONS
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import ERROR_TOLERANCE, franka, imitation_error, mean_of, range_of, reported
+from reproduction.catalogue._declare import ERROR_TOLERANCE, franka, imitation_error, mean_of, reported
+from reproduction.catalogue._figures import derived, study
 from reproduction.catalogue.requirements import recording
 from reproduction.derive import Derived, rate_range
-from reproduction.figure import Figure
-from reproduction.paper import PaperStudy
 from reproduction.reference import block, figure
 from reproduction.verdicts import SUCCESS_TOLERANCE, Count, Range, Value, value
 
@@ -22,8 +21,8 @@ _LEARNERS = {
     "task-informed from step 0": ("task-informed-start", "carousel"),
     "event-agnostic not annealed": ("event-agnostic-kept", "carousel"),
     "system-id": ("sysid", "carousel"),
-    "gru-bypass": ("bypass", "textbook"),
-    "full-history": ("full-history", "textbook"),
+    "gru-bypass": ("bypass", "release"),
+    "full-history": ("full-history", "release"),
 }
 
 
@@ -32,7 +31,7 @@ def _cells() -> Iterator[Cell]:
         learner, preset = _LEARNERS[known["learner"]]
         yield franka(NAME, task("weighing", gap=known["gap"]), learner, reported(_BLOCK, known), preset=preset)
     for gap in (6, 20):
-        yield franka(NAME, task("weighing", gap=gap), "plain", preset="textbook")
+        yield franka(NAME, task("weighing", gap=gap), "plain", preset="release")
         annealed = reported(_BLOCK, figure(_BLOCK, "event_agnostic_annealed"))
         yield franka(NAME, task("weighing", gap=gap), "event-agnostic", annealed)
     for known in figure(_BLOCK, "from_step_0_N896"):
@@ -84,60 +83,44 @@ def _expert(results: Results) -> Value | None:
     return None if known is None else Count(*known["expert_success"])
 
 
-STUDY = PaperStudy(
+STUDY = study(
     NAME,
-    "Weighing",
-    "Four masses, nothing displayed: two bits are felt in a first lift and needed after a gap. The success of a policy "
-    "that drives itself depends on how precisely it lifts.",
-    inventory=(143,),
-    blocks=(_BLOCK, "weigh.task", "weigh.precision", "weigh.hybrid", "weigh.longer_hold"),
-    cells=CELLS,
-    order=5,
-)
-FIGURES = (
-    Figure(
-        "the expert's successful episodes",
-        "weigh.task",
-        Count(figure("weigh.task", "expert_success.succeeded"), figure("weigh.task", "expert_success.of")),
-        derived=_expert,
-        better="higher",
-    ),
-    Figure(
-        "task-informed from the first step: bits in the gap over the sufficient seeds",
-        _BLOCK,
-        range_of(_BLOCK, "from_step_0_gap_bits"),
-        derived=rate_range(_START, "gap1"),
-        within=0.1,
-    ),
-    *(
-        Figure(
-            f"hybrid rollout of the sufficient runs, gap {known['gap']}: {title}",
-            "weigh.hybrid",
-            value(known[paper]),
-            derived=_hybrid(known["gap"], ours),
-            within=SUCCESS_TOLERANCE,
-            better="higher",
-        )
-        for known in figure("weigh.hybrid", "rows")
-        for title, ours, paper in (
-            ("side accuracy", "side", "side_accuracy_after"),
-            ("success", "success", "closed_loop_after"),
-        )
-    ),
-    *(
-        Figure(
-            f"squared action error in the weighing block, {learner}",
-            "weigh.precision",
-            range_of("weigh.precision", f"weighing_block_action_error.{key}"),
-            derived=_weighing_error(learner),
-            within=ERROR_TOLERANCE,
-            better="lower",
-        )
-        for learner, key in (
-            ("task-informed from step 0", "from_step_0"),
-            ("system-id", "system_id"),
-            ("plain", "plain"),
-            ("full-history", "full_history"),
-        )
+    CELLS,
+    {
+        "the expert's successful episodes": _expert,
+        "task-informed from the first step: bits in the gap over the sufficient seeds": rate_range(_START, "gap1"),
+    },
+    (
+        *(
+            derived(
+                f"hybrid rollout of the sufficient runs, gap {known['gap']}: {title}",
+                "weigh.hybrid",
+                value(known[paper]),
+                _hybrid(known["gap"], ours),
+                SUCCESS_TOLERANCE,
+                "higher",
+            )
+            for known in figure("weigh.hybrid", "rows")
+            for title, ours, paper in (
+                ("side accuracy", "side", "side_accuracy_after"),
+                ("success", "success", "closed_loop_after"),
+            )
+        ),
+        *(
+            derived(
+                f"squared action error in the weighing block, {learner}",
+                "weigh.precision",
+                f"weighing_block_action_error.{key}",
+                _weighing_error(learner),
+                ERROR_TOLERANCE,
+                "lower",
+            )
+            for learner, key in (
+                ("task-informed from step 0", "from_step_0"),
+                ("system-id", "system_id"),
+                ("plain", "plain"),
+                ("full-history", "full_history"),
+            )
+        ),
     ),
 )

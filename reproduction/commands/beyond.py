@@ -66,7 +66,7 @@ class LongDelays:
     """Cells whose name and preset hold this text."""
 
     def run(self) -> int:
-        from reproduction.beyond_paper.barrier import run
+        from reproduction.beyond_paper.delays import run
 
         if self.steps is not None and self.steps < 1:
             raise UserError("--steps", "must be at least 1")
@@ -84,10 +84,10 @@ class Pages:
     """Folder of the pages."""
 
     def run(self) -> int:
-        from reproduction.beyond_paper import barrier_draw, page
+        from reproduction.beyond_paper import delays_draw, page
 
         page.write(self.results, self.docs)
-        barrier_draw.write(self.results, self.docs)
+        delays_draw.write(self.results, self.docs)
         return 0
 
 

@@ -35,7 +35,7 @@ class Scoreboard:
         ledgers = Results.read(self.results)
         if self.names:
             for study in studies_named(self.names, STUDIES):
-                print(page(compare(study.name, ledgers)))
+                print(page(compare(study.name, ledgers), ledgers))
         else:
             print(scoreboard(comparisons(ledgers), ledgers))
         if self.pages is not None:

@@ -67,7 +67,7 @@ def test_runs_of_which_none_is_sufficient_give_no_estimate_rather_than_nothing()
         assert derive(failed) is NO_ESTIMATE
         assert derive(Results({})) is None
     assert str(NO_ESTIMATE) == "no estimate"
-    assert judge(NO_ESTIMATE, Range(1.0, 1.0), 0.1, "higher") == "differs"
+    assert judge(NO_ESTIMATE, Range(1.0, 1.0), 0.1, "higher").kind == "differs"
     unplayed = Results({"toys": [row(CELL, seed) | {"success": None} for seed in (0, 1)]})
     assert success_range([CELL])(unplayed) is None
     assert spread([], failed.complete(CELL)) is NO_ESTIMATE

@@ -15,12 +15,12 @@ VALUES: list[Value] = [Count(3, 8), Range(0.5, 2.0), Profile((1.0, 0.25)), value
 @pytest.mark.parametrize("found", VALUES, ids=str)
 def test_a_measured_value_is_found_again(found: Value, tmp_path: Path):
     asked = Figure("what", "ksweep", found, measured=lambda: found)
-    assert asked.verdict(asked.ours(Results.read(tmp_path), "s")) == "not run"
+    assert asked.verdict(asked.ours(Results.read(tmp_path), "s")).kind == "not run"
     assert measure("s", [asked], tmp_path) == tmp_path / "figures" / "s.jsonl"
     again = asked.ours(Results.read(tmp_path), "s")
     assert again == found
     assert type(again) is type(found)
-    assert asked.verdict(again) == "agrees"
+    assert asked.verdict(again).kind == "agrees"
     assert asked.ours(Results.read(tmp_path), "another study") is None
 
 
@@ -32,8 +32,8 @@ def test_what_cannot_be_measured_leaves_no_file(tmp_path: Path):
 
 def test_a_derived_value_reads_the_ledgers():
     asked = Figure("rows", "ksweep", value(2), derived=lambda results: value(len(results.files["x"])))
-    assert asked.verdict(asked.ours(Results({"x": [{}, {}]}), "s")) == "agrees"
-    assert asked.verdict(asked.ours(Results({"x": []}), "s")) == "differs"
+    assert asked.verdict(asked.ours(Results({"x": [{}, {}]}), "s")).kind == "agrees"
+    assert asked.verdict(asked.ours(Results({"x": []}), "s")).kind == "differs"
 
 
 def test_the_command_measures_and_refuses_unknown_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -20,7 +20,7 @@ ROWS = [
     row(4, 1, True, 2.0),
     row(4, 2, False, 9.0),
     row(16, 0, True, 3.0),
-    row(16, 1, False, 5.0, K=64, preset="textbook"),
+    row(16, 1, False, 5.0, K=64, preset="release"),
 ]
 
 

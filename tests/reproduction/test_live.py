@@ -12,7 +12,7 @@ from diacritic.studies.ledger import Row, merge_ledger, named, read_ledger
 from diacritic.studies.symbolic import judge
 from diacritic.studies.tasks import task
 from reproduction.__main__ import main
-from reproduction.beyond_paper.barrier_page import between
+from reproduction.beyond_paper.delays_page import between
 from reproduction.catalogue import CELLS
 from reproduction.live import MARK, lines, played
 

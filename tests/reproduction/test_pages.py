@@ -3,6 +3,7 @@
 from study_rows import run_of
 
 from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.compare import Comparison, FigureLine, compare
 from reproduction.figure import Figure
@@ -19,25 +20,36 @@ def rows(number: int):
     return [run_of(CELL, seed, rate={"gap1": 2.25}, requirement={"gap1": 2.0}) for seed in range(number)]
 
 
+def shown(given, chart: str | None = None) -> str:
+    results = Results({"s": given})
+    return page(compare(STUDY, results), results, chart)
+
+
 def test_a_cell_that_ran_shows_everything_beside_the_paper():
-    text = page(compare(STUDY, rows(2)), "s.svg")
+    text = shown(rows(2), "s.svg")
     assert "# The title" in text
-    assert "![Ours and the paper's counts](s.svg)" in text
-    assert "| 2/2 (0.34–1.00) | 4/8 (0.22–0.78) | agrees | 1.00 ❘ 0.50 | 2.25 (2.00) ❘ 2.50 |" in text
+    assert "![Ours and the paper's](s.svg)" in text
+    assert (
+        "| 2/2 (0.34–1.00) | 4/8 (0.22–0.78) | 0.47, 0.47 | differs in rate in gap1 (-0.25), success (+0.50) |" in text
+    )
     assert "Trained on cpu, torch 9, sources abc." in text
-    assert "Of 1 lines: 1 agrees." in text
+    assert "Of 1 lines: 1 differs." in text
 
 
 def test_what_did_not_run_says_so():
-    assert "| 1/1 (0.21–1.00) of 2 seeds so far | 4/8 (0.22–0.78) | not run |" in page(compare(STUDY, rows(1)))
-    text = page(compare(STUDY, []))
-    assert "| not run | 4/8 (0.22–0.78) | not run | – ❘ 0.50 | – ❘ 2.50 |" in text
+    assert "| 1/1 (0.21–1.00) of 2 seeds so far | 4/8 (0.22–0.78) | not run | 1 runs, about 0.0 GPU min |" in shown(
+        rows(1)
+    )
+    text = shown([])
+    assert "| not run | 4/8 (0.22–0.78) | not run | 2 runs, about 0.0 GPU min | – ❘ 0.50 | – ❘ 2.50 |" in text
     assert "None has run." in text
 
 
 def test_figures_say_whether_they_were_found():
     asked, found = Figure("how many", "ksweep", value([1, 2])), (None, NO_ESTIMATE, value([1, 2]))
-    text = page(Comparison(STUDY, (), tuple(FigureLine(asked, ours, asked.verdict(ours)) for ours in found)))
-    assert "| how many | not run | 1, 2 | not run |" in text
-    assert "| how many | no estimate | 1, 2 | differs |" in text
-    assert "| how many | 1, 2 | 1, 2 | agrees |" in text
+    text = page(
+        Comparison(STUDY, (), tuple(FigureLine(asked, ours, asked.verdict(ours)) for ours in found)), Results({})
+    )
+    assert "| how many | not run | 1, 2 | not run | `python -m reproduction figures-measure s` |" in text
+    assert "| how many | no estimate | 1, 2 | differs in value | unexplained |" in text
+    assert "| how many | 1, 2 | 1, 2 | agrees | – |" in text

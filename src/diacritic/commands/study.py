@@ -27,7 +27,8 @@ class Selection:
     """Which cells."""
 
     only: str = ""
-    """Cells that have all these words in study, name, learner, preset or gate: "gap=20 event-agnostic carousel"."""
+    """Cells that have all these words in study, name, learner, preset or gate: "gap=20 event-agnostic carousel"; commas
+    separate alternatives."""
     seeds: int | None = None
     """At most so many seeds of each cell."""
     quick: bool = False

@@ -44,12 +44,12 @@ def studies_named(names: Sequence[str], declared: Mapping[str, Study]) -> list[S
 
 
 def cells_of(studies: Sequence[Study], only: str = "", seeds: int | None = None, quick: bool = False) -> list[Cell]:
-    """Cells that hold all words of `only` in study, name, learner or preset."""
-    words = set(only.split())
-    chosen = [cell for study in studies for cell in study.cells if words <= set(_words(cell))]
+    """Cells that hold all words of `only`, or of one of its parts between commas, in study, name, learner or preset."""
+    words = [set(part.split()) for part in only.split(",")]
+    chosen = [c for study in studies for c in study.cells if any(part <= set(_words(c)) for part in words)]
     if not chosen:
         where = ", ".join(study.name for study in studies)
-        raise UserError("--only" if words else where, f"no cell of {where} has {only!r}" if words else "trains nothing")
+        raise UserError("--only" if only else where, f"no cell of {where} has {only!r}" if only else "trains nothing")
     if seeds is not None:
         if seeds < 1:
             raise UserError("--seeds", "must be at least 1")

@@ -53,6 +53,8 @@ def test_names_are_known_or_near_ones_are_suggested():
 def test_words_choose_cells():
     cells = cells_of([TOYS, ARM], only="gap=20 carousel event-agnostic")
     assert [(cell.task.title, cell.learner) for cell in cells] == [("two-cues gap=20", "event-agnostic")]
+    either = cells_of([TOYS, ARM], only="gap=20 carousel event-agnostic, gap=99")
+    assert either == cells
     with pytest.raises(UserError, match="no cell of toys has 'gap=99'"):
         cells_of([TOYS], only="gap=99")
     with pytest.raises(UserError, match="--seeds: must be at least 1"):

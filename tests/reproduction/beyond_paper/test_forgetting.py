@@ -4,7 +4,7 @@ from pathlib import Path
 
 from diacritic.studies.ledger import merge_ledger, read_ledger
 from reproduction.beyond_paper import page
-from reproduction.beyond_paper.forgetting import DEVELOPMENT, HELD_OUT, KINDS, line, run_place
+from reproduction.beyond_paper.forgetting import DEVELOPMENT, HELD_OUT, KINDS, line, run_task
 
 
 def test_development_and_held_out_cells_do_not_meet() -> None:
@@ -16,9 +16,9 @@ def test_development_and_held_out_cells_do_not_meet() -> None:
 
 
 def test_rows_hold_both_verdicts(tmp_path: Path) -> None:
-    rows = run_place(DEVELOPMENT["passive-t-maze L=10"](), steps=4, seeds=2)
-    merge_ledger(tmp_path / "past.jsonl", rows)
-    kept = read_ledger(tmp_path / "past.jsonl")
+    rows = run_task(DEVELOPMENT["passive-t-maze L=10"](), steps=4, seeds=2)
+    merge_ledger(tmp_path / "beyond-paper.jsonl", rows)
+    kept = read_ledger(tmp_path / "beyond-paper.jsonl")
     assert [row["seed"] for row in kept] == [0, 1]
     assert {row["learner"] for row in kept} == {"plain+forgetting"}
     assert all(set(row["before"]["rate"]) == set(row["rate"]) for row in kept)

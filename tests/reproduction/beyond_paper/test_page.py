@@ -32,12 +32,12 @@ MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for n
 
 
 def test_the_tables_are_those_of_the_ledgers() -> None:
-    page = (ROOT / "docs" / "past.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "beyond_paper.md").read_text(encoding="utf-8")
     assert filled(page, ROOT / "results") == page
 
 
 def test_sufficient_seeds_alone_have_a_surplus() -> None:
-    rows = read_ledger(ROOT / "results" / "past-forgetting.jsonl")
+    rows = read_ledger(ROOT / "results" / "forgetting.jsonl")
     cell = next(iter(by_task(rows).values()))
     failed = [row | {"sufficient": False} for row in cell]
     assert forgetting(failed).endswith("| 0/8 | — | — |")
@@ -84,7 +84,7 @@ def test_empty_marks_are_filled_and_what_stands_around_them_stays() -> None:
 
 
 def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Path) -> None:
-    page = tmp_path / "past.md"
+    page = tmp_path / "beyond_paper.md"
     page.write_text(MARKS, encoding="utf-8")
     for name in TABLES:
         (tmp_path / f"{name}.jsonl").write_text((ROOT / "results" / f"{name}.jsonl").read_text())
@@ -100,7 +100,7 @@ def test_the_picture_is_drawn_once_a_run_says_when_it_first_passed(tmp_path: Pat
 
 def test_over_a_thousand_steps_those_who_fail_have_forgotten_nothing() -> None:
     """As the page says: they tell too few classes apart, and what they tell they keep."""
-    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if "bits=3 delay=1000" in row["cell"]]
+    rows = [row for row in read_ledger(ROOT / "results" / "beyond-paper.jsonl") if "bits=3 delay=1000" in row["cell"]]
     failed = [row for row in rows if row["learner"] == "plain" and not row["sufficient"]]
     assert failed
     for row in failed:
@@ -111,7 +111,7 @@ def test_over_a_thousand_steps_those_who_fail_have_forgotten_nothing() -> None:
 
 def test_with_as_many_codes_as_classes_those_who_fail_lack_a_code() -> None:
     """As the page says of readout-3 with eight codes: two classes share one, which costs a quarter of a bit."""
-    rows = [row for row in read_ledger(ROOT / "results" / "past.jsonl") if row["cell"].endswith("N=448 K=8")]
+    rows = [row for row in read_ledger(ROOT / "results" / "beyond-paper.jsonl") if row["cell"].endswith("N=448 K=8")]
     failed = [row for row in rows if (row["learner"], row["preset"], row["sufficient"]) == ("plain", "carousel", False)]
     assert failed
     for row in failed:
@@ -121,7 +121,7 @@ def test_with_as_many_codes_as_classes_those_who_fail_lack_a_code() -> None:
 
 def forgetful(cell: str) -> list[Row]:
     """The runs of a cell that were to forget."""
-    rows = read_ledger(ROOT / "results" / "past.jsonl")
+    rows = read_ledger(ROOT / "results" / "beyond-paper.jsonl")
     return [row for row in rows if row["learner"] == FORGETTING and row["cell"].startswith(cell)]
 
 
@@ -150,7 +150,7 @@ def test_runs_of_weighing_would_imitate_worse() -> None:
 
 
 def test_no_step_has_a_surplus_left_far_away() -> None:
-    rows = [row for row in read_ledger(ROOT / "results" / "past-forgetting.jsonl") if row["kind"] == "far"]
+    rows = [row for row in read_ledger(ROOT / "results" / "forgetting.jsonl") if row["kind"] == "far"]
     assert len({row["cell"] for row in rows}) == 11
     good = [row for row in rows if row["sufficient"]]
     assert good

@@ -44,7 +44,7 @@ def test_a_time_that_several_cells_share_is_marked() -> None:
 def test_symbolic_cells_take_their_first_update_from_runs_that_were_followed() -> None:
     followed = {"cell": CHAIN.name, "preset": "carousel", "learner": "plain, followed", "updates": 400}
     followed |= {"seconds": 1.0, "device": "cpu", "code_version": "abc"}
-    files = {"past-barrier-first-sufficient": [followed | {"first_sufficient": step} for step in (200, 300, None)]}
+    files = {"long-delays-first-sufficient": [followed | {"first_sufficient": step} for step in (200, 300, None)]}
     assert [row["first_sufficient"] for row in first_rows(Results(files), [CHAIN])] == [200, 300, None]
     assert first_rows(Results(files), [PLAIN]) == []
     assert last([], CHAIN, **files)[-2] == "250"

@@ -61,7 +61,7 @@ def test_the_recording_of_the_long_gap_is_probed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(pixels, "recording", recorded)
     monkeypatch.setattr(pixels, "accuracies", lambda demos, variable: Range(*[0.01 * len(variable)] * 2))
-    probes = [figure for figure in pixels.FIGURES if figure.block == "pixels.probe"]
+    probes = [figure for figure in pixels.STUDY.figures if figure.block == "pixels.probe"]
     found = [probe.measured() for probe in probes if probe.measured is not None]
     assert found == [Range(0.04, 0.04), Range(0.05, 0.05), Range(0.04, 0.04)]
     assert asked == ["two-cues-gap20-v2-pixels-640-s0"] * 3

@@ -1,0 +1,57 @@
+"""What the measurements of long delays train: the preset `carousel` with one ingredient left out, and where."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from certify.zoo.registry import Parameter
+from diacritic.studies.ledger import Row
+from diacritic.studies.tasks import task
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.learner import learner
+from diacritic.training.preset import Preset, preset
+from reproduction.beyond_paper.benchmark_tasks import BenchmarkTask, facts, judged, zoo_task
+
+LEARNER = "plain, followed"  # so that no other study takes these rows for its own
+SEEDS, STEPS = 8, 3000
+CAROUSEL, RELEASE = preset("carousel"), preset("release-external")
+
+
+def without(ingredient: str) -> Preset:
+    """The preset `carousel` with the usual choice in place of one or more of its own, joined by `and`."""
+    choices: dict[str, dict[str, Any]] = {
+        "carousel gradient": {"gradient": "full"},
+        "persistent start": {"code_start": "uniform", "code_scale": 1 / 16, "residual_scale": 1.0},
+        "restarts": {"restarts": 0, "restart_until": 0.0},
+        "rising β": {"pressure": (0.0, 0.0)},
+        "clip": {"clip": None},
+    }
+    changed = {key: value for name in ingredient.split(" and ") for key, value in choices[name].items()}
+    return replace(CAROUSEL, name=f"without {ingredient}", **changed)
+
+
+INGREDIENTS = ("carousel gradient", "persistent start", "restarts", "rising β", "clip")
+
+
+def chain(bits: int, delay: int) -> BenchmarkTask:
+    return zoo_task(task("memory-chain", bits=bits, delay=delay))
+
+
+def counter(name: str, horizon: int, **parameters: Parameter) -> BenchmarkTask:
+    """Counting random events: a zoo instance that is asked at its last step."""
+    return zoo_task(task(name, horizon=horizon, **parameters))
+
+
+def plan_for(bench: BenchmarkTask, chosen: Preset, steps: int, runs: Sequence[Run] = ()) -> Plan:
+    """Plain imitation with the usual seeds, or with runs of their own."""
+    given = tuple(runs) or tuple(Run(seed, bench.beta) for seed in range(SEEDS))
+    return Plan(replace(learner("plain"), name=LEARNER), chosen, given, steps)
+
+
+def rows_now(study: str, bench: BenchmarkTask, cohort: Cohort, seconds: float) -> list[Row]:
+    """Every run of a cohort as it is now, judged exactly; one that diverged is not sufficient."""
+    rows = facts(study, bench, cohort.plan, cohort, seconds)
+    for row, verdict in zip(rows, judged(bench, cohort), strict=True):
+        row |= verdict
+        row["sufficient"] &= not row["diverged"]
+    return rows

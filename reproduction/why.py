@@ -1,0 +1,131 @@
+"""One line beside a verdict: why it differs, from what was measured, and what a line that was not run would cost."""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import mean
+
+from diacritic.measure.gates import THRESHOLD
+from diacritic.studies.cell import Cell
+from diacritic.studies.ledger import Row
+from diacritic.studies.results import Results
+from reproduction.compare import CellLine, FigureLine
+from reproduction.derive import passed
+from reproduction.paper import paper_of
+
+UNEXPLAINED = "unexplained"
+
+
+@cache
+def _known() -> dict[str, dict[str, str]]:
+    """Reasons that no row of a ledger holds, by study and by the beginning of a figure's name."""
+    return tomllib.loads(Path(__file__).with_name("reasons.toml").read_text(encoding="utf-8"))
+
+
+def why_figure(study: str, line: FigureLine) -> str:
+    """Why a figure differs."""
+    known = _known().get(study, {})
+    return next((said for start, said in known.items() if line.figure.name.startswith(start)), UNEXPLAINED)
+
+
+def why_cell(line: CellLine) -> str:
+    """Why a cell differs, part by part."""
+    told = [_why(part, line) for part in line.verdict.parts]
+    return "; ".join(dict.fromkeys(reason for reason in told if reason)) or UNEXPLAINED
+
+
+def _why(part: str, line: CellLine) -> str:
+    if part.startswith("runs that diverged"):
+        return "gradients or weights that were not finite"
+    if part.startswith("rate in "):
+        window = part.removeprefix("rate in ").rpartition(" (")[0]
+        return _beyond(line, window)
+    return _failing(line.rows) if part == "count" else _played(line.rows)
+
+
+def _beyond(line: CellLine, window: str) -> str:
+    """Bits beyond the requirement, ours and the paper's."""
+    ours, need, paper = line.rate(window), line.requirement(window), paper_of(line.cell)
+    if ours is None or need is None or paper is None:
+        return ""
+    theirs = dict(paper.rate)[window]
+    held = f"our code holds {ours - need:+.2f}, the paper's {theirs - need:+.2f}"
+    return f"beyond the {need:.2f} bit that {window} needs, {held}"
+
+
+def _failing(rows: Sequence[Row]) -> str:
+    """The windows in which failing seeds fail."""
+    failed = [row for row in rows if not passed(row)]
+    counts: dict[str, int] = defaultdict(int)
+    for row in failed:
+        for window, scores in row["scores"].items():
+            counts[window] += any(score is not None and score <= THRESHOLD for score in scores.values())
+    told = [f"{window} in {count}" for window, count in counts.items() if count]
+    return f"of {len(failed)} failing seeds a class is lost in {', '.join(told)}" if told else ""
+
+
+def _played(rows: Sequence[Row]) -> str:
+    """What goes wrong in closed loop: decisions or precision."""
+    parts = []
+    for key, title in (("side", "right side"), ("slot", "right slot"), ("action_error_cm", "action error in cm")):
+        numbers = [row[key] for row in rows if row.get(key) is not None]
+        parts += [f"{title} {mean(numbers):.2f}"] if numbers else []
+    return ", ".join(parts) or f"{sum(map(passed, rows))} of {len(rows)} seeds are sufficient"
+
+
+@dataclass(frozen=True)
+class Asked(Results):
+    """Ledgers that remember which cells were asked for."""
+
+    asked: list[Cell] = field(default_factory=list)
+
+    def complete(self, cell: Cell) -> list[Row]:
+        self.asked.append(cell)
+        return super().complete(cell)
+
+
+class Costs:
+    """What missing runs would cost, by the seconds of runs in the ledgers that are most like them."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.seconds: dict[tuple[object, ...], list[float]] = defaultdict(list)
+        for row in (row for rows in results.files.values() for row in rows):
+            if row.get("seconds") and "configuration" in row and row["device"] != "cpu":
+                taken = (row["seconds"] + (row.get("forecaster_seconds") or 0)) / row["steps"]
+                for key in _likeness(row["task"].split()[0], row["learner"], row["preset"], "profile" in row):
+                    self.seconds[key].append(taken)
+
+    def of_cell(self, cell: Cell) -> float | None:
+        """Seconds on the device of the ledgers; none for a camera, of which nothing has been timed."""
+        if dict(cell.task.parameters).get("pixels"):
+            return None
+        missing = cell.seeds - len(self.results.runs(cell))
+        keys = _likeness(cell.task.name, cell.learner, cell.preset, cell.task.recorded)
+        each = next((mean(self.seconds[key]) for key in keys if self.seconds[key]), 0.0)
+        return each * cell.steps * missing
+
+    def of_figure(self, figure: FigureLine, study: str) -> str:
+        """The cost of the runs that a figure waits for, or the command that measures it."""
+        if figure.figure.derived is None:
+            return f"`python -m reproduction figures-measure {study}`"
+        asked = Asked(self.results.files)
+        figure.figure.derived(asked)
+        lacking = {cell.digest: cell for cell in asked.asked if not self.results.complete(cell)}
+        return self.told(list(lacking.values())) if lacking else "its rows lack the number; judge the runs again"
+
+    def told(self, cells: Collection[Cell]) -> str:
+        """In words."""
+        runs, known = sum(cell.seeds - len(self.results.runs(cell)) for cell in cells), list(map(self.of_cell, cells))
+        if None in known:
+            return f"{runs} runs with a camera, of which none has been timed"
+        minutes = sum(seconds for seconds in known if seconds is not None) / 60
+        return f"{runs} runs, about {minutes:.1f} GPU min"
+
+
+def _likeness(task: str, learner: str, preset: str, recorded: bool) -> list[tuple[object, ...]]:
+    """From most alike to least."""
+    return [(task, learner, preset), (task, preset), (recorded, preset), (recorded, learner), (recorded,)]
