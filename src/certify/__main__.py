@@ -58,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seconds", type=float, help="limit of each search (default 60, 5 for the fewest codes; with --forever 10)"
     )
+    parser.add_argument("--optimal", type=int, metavar="H", help="of a world (.pomdp): its best policy for H actions")
+    parser.add_argument("--horizon", type=int, metavar="H", help="of a world and a --controller: the first H steps")
     ever = parser.add_argument_group("every horizon", "questions about models without a last step")
     ever.add_argument(
         "--forever",
@@ -124,7 +126,7 @@ class _Result:
 def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
     from certify.answer import certify
 
-    model = _load(options.model, rest)
+    model = _load(options, rest)
     answer = certify(model, options.objective, seconds=options.seconds)
     from certify.by_label import hidden_part, rates_by_label, table, to_json
     from certify.certificate import certificate_json
@@ -158,7 +160,7 @@ def _soft(options: argparse.Namespace, rest: list[str]) -> _Result:
     from certify.tolerance import within
 
     seconds = 10.0 if options.seconds is None else options.seconds
-    answer = within(_load(options.model, rest), options.tolerance, options.divergence, seconds)
+    answer = within(_load(options, rest), options.tolerance, options.divergence, seconds)
     texts = {"json": lambda name: answer.to_json(), "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine)}
     return _Result(lambda: print(answer.text()), texts)
 
@@ -181,11 +183,18 @@ def _forever(options: argparse.Namespace, rest: list[str]) -> _Result:
 
 
 def _refuse_stationary_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    world = Path(options.model).suffix in _WORLDS
+    for name in ("optimal", "horizon"):
+        if getattr(options, name) is not None and not world:
+            raise UserError(f"--{name}", f"is for a world ({', '.join(_WORLDS)})")
+    if world and (options.optimal or (options.controller and options.horizon)):
+        return
     for name in ("controller", "constants", "check", "discount", "window", "steps"):
         if getattr(options, name) != parser.get_default(name):
             raise UserError(f"--{name}", "answers a question about every horizon; add --forever")
-    if Path(options.model).suffix in _WORLDS:
-        raise UserError("", "a world has no last step; add --forever and --controller FILE")
+    if world:
+        remedy = "--optimal H, --controller FILE --horizon H, or --forever with --controller FILE"
+        raise UserError("", f"a world has no last step; add {remedy}")
 
 
 def _process(options: argparse.Namespace, rest: list[str]) -> "Process":
@@ -245,9 +254,13 @@ def _refuse(reason: str) -> int:
     return 2
 
 
-def _load(name: str, rest: list[str]) -> "Model":
+def _load(options: argparse.Namespace, rest: list[str]) -> "Model":
     from certify.core.model import Model
 
+    name = options.model
+    if Path(name).suffix in _WORLDS:
+        _no_parameters(rest)
+        return _of_world(options)
     if Path(name).suffix in (".json", ".npz", ".kiss2") or Path(name).exists():
         _no_parameters(rest)
         if Path(name).suffix == ".kiss2":
@@ -258,6 +271,20 @@ def _load(name: str, rest: list[str]) -> "Model":
     from certify.zoo import build
 
     return build(name, **_parameters(rest))
+
+
+def _of_world(options: argparse.Namespace) -> "Model":
+    """A world with its best policy, or with a controller, for so many steps."""
+    if options.optimal is None:
+        return _process(options, []).model(options.horizon)
+    from certify.sources.pomdp import load_pomdp
+
+    if Path(options.model).suffix != ".pomdp":
+        raise UserError("--optimal", "plans in .pomdp files; give another world a --controller")
+    problem = load_pomdp(options.model)
+    for line in problem.renormalised:
+        print(f"certify: {inert(line)}; normalised", file=sys.stderr)
+    return problem.model(problem.optimal(options.optimal), options.optimal)
 
 
 def _no_parameters(rest: list[str]) -> None:

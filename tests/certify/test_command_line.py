@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -420,3 +421,13 @@ def test_every_instance_is_certified(name: str, capsys: pytest.CaptureFixture[st
     found = json.loads(capsys.readouterr().out)
     assert found["certified"] is True
     assert found["simultaneous"] is True
+
+
+def test_a_world_with_its_best_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(files("certify.sources") / "data" / "tiger.pomdp")
+    assert main([path, "--optimal", "2", "--json", "-"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["steps"]) == 2
+    assert main([path]) == 2
+    assert "a world has no last step; add --optimal H, --controller FILE --horizon H" in capsys.readouterr().err
+    assert main(["gap", "--optimal", "2"]) == 2
+    assert "--optimal: is for a world" in capsys.readouterr().err

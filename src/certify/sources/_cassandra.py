@@ -153,10 +153,10 @@ class _Reader:
             if not 0 <= self.discount <= 1:
                 _fail(section.line, f"the discount {brief(self.discount)} is not between 0 and 1")
         elif section.text == "values":
-            word = self.word("reward", "cost")
+            word = self.word("reward", "rewards", "cost", "costs")
             if word is None:
                 _fail(self.next.line, f"expected reward or cost, not {self.next.text!r}")
-            self.costs = word == "cost"
+            self.costs = word.startswith("cost")
         else:
             names = self.name_list(section)
             self.names[section.text] = names
@@ -196,7 +196,9 @@ class _Reader:
                 _fail(line, f"start {chosen}: leaves no state")
         elif self.word("uniform"):
             self.start = self.uniform("states")
-        elif self.next.kind == "name" or (self.lone_number() and self.next.text.isdecimal() and not self.sure()):
+        elif self.next.kind == "name":  # one state, or several that are equally likely
+            self.start = self.equally({self.one("states") for _ in self.while_listed()})
+        elif self.lone_number() and self.next.text.isdecimal() and not self.sure():
             self.start = {self.one("states"): Fraction(1)}
         else:
             row = _sparse(self.probabilities(len(self.names["states"]), line))

@@ -21,7 +21,7 @@ from certify.sources._cassandra import parse
 from certify.sources._problem import Problem, Row
 from certify.sources.adapter import History, Law
 
-ROUNDING = Fraction(1, 10**6)  # how far from 1 the rounded numbers of a row may sum
+ROUNDING = Fraction(1, 10**5)  # how far from 1 the rounded numbers of a row may sum
 START = "start"  # O_1: nothing has been seen yet; a word of the format, so that no observation is called so
 MOST_BYTES = 32 * 2**20
 MOST_BELIEFS = 100_000

@@ -91,7 +91,7 @@ def test_the_list_and_no_task(capsys: pytest.CaptureFixture[str]):
     ("arguments", "reason"),
     [
         (["gap", "--check", "m.json"], "--check: answers a question about every horizon; add --forever"),
-        (["world.pomdp"], "a world has no last step; add --forever"),
+        (["world.pomdp"], "a world has no last step; add --optimal H"),
     ],
 )
 def test_questions_of_every_horizon_are_refused_for_finite_models(
