@@ -8,13 +8,13 @@ from diacritic.memory.finite_machine import code_tables
 from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.machine import CodeMachine
+from diacritic.tasks.shown import shown
 
 
 def machines(parameters: Parameters, architecture: Architecture, model: Model) -> list[CodeMachine]:
     """The trained carriers of a symbolic task as tables, greedy."""
-    seen, A = len(model.graph.observations), len(model.graph.actions)
-    like = parameters["codebook"]
-    observation = torch.eye(seen, dtype=like.dtype, device=like.device)
+    A, like = len(model.graph.actions), parameters["codebook"]
+    observation = torch.from_numpy(shown(model)).to(like)
     previous = torch.cat([torch.eye(A), torch.zeros(1, A)]).to(like)  # no action yet comes last
     moves, laws = code_tables(parameters, architecture, observation, previous)
     return [CodeMachine(move, law) for move, law in zip(moves, np.nan_to_num(laws, nan=1 / A), strict=True)]

@@ -11,6 +11,7 @@ from certify.core.exact import Masses
 from certify.core.graph import Graph
 from certify.errors import UserError
 from diacritic.memory.shape import Shape
+from diacritic.tasks.shown import shown
 from diacritic.training.data import Data, check
 
 Labeller = Callable[[list[str]], str]
@@ -30,9 +31,10 @@ def from_model(model: Model, demonstrations: int | None = None, seed: int = 0, l
     target = eye[torch.from_numpy(action.T.copy())] if law is None else torch.from_numpy(law[1][law[0].T])
     previous = np.concatenate([np.zeros((N, 1), np.int64), action[:, :-1] + 1], 1)
     names, labels = _labels(model, observation, label)
+    vectors = torch.from_numpy(shown(model))
     data = Data(
-        Shape(seen, A, True, symbols=seen, classes=A, horizon=T, labels=len(names)),
-        torch.eye(seen, dtype=torch.float64),
+        Shape(vectors.shape[1], A, True, symbols=seen, classes=A, horizon=T, labels=len(names)),
+        vectors,
         torch.from_numpy(observation.T.copy()),
         torch.cat([torch.zeros(1, A, dtype=torch.float64), eye]),
         torch.from_numpy(previous.T.copy()),
