@@ -86,7 +86,7 @@ def check_gradient(low: torch.dtype | None) -> float:
 def check_history() -> float:
     """The full-history memory step by step against whole episodes, on the GPU."""
     cohort = cohort_of(16, None, "cuda")
-    plan = Plan(learner("full-history"), preset("textbook"), cohort.plan.runs, 10)
+    plan = Plan(learner("full-history"), preset("release"), cohort.plan.runs, 10)
     history = Cohort(plan, cohort.given, "cuda")
     from diacritic.memory.kinds import memory_of
 

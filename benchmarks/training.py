@@ -338,7 +338,7 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
         many = {"learner": learner("sysid"), "architecture": Architecture(codes=codes)}
         save(f"identification_{codes}_codes_8", lambda many=many: speed(named, 8, 50, **many))
     forget()
-    history = {"learner": learner("full-history"), "preset": PRESETS["textbook"]}
+    history = {"learner": learner("full-history"), "preset": PRESETS["release"]}
     save("full_history_8", lambda: speed(data, 8, 50, **history))
     save("forecaster_8_s_per_run", lambda: forecaster_seconds(data))
     forget()

@@ -28,7 +28,7 @@ class SelectK:
     learner: str = "plain"
     """See `diacritic train --learner help`."""
     preset: str = "carousel"
-    """carousel or textbook."""
+    """carousel, or one of the release."""
     seeds: int = 8
     """Runs of each size."""
     steps: int | None = None

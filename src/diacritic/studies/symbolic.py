@@ -24,10 +24,9 @@ from diacritic.training.symbolic import from_model
 
 
 def plan_of(cell: Cell) -> Plan:
-    """The paper bounds the state by tanh in the two corridors; `textbook` follows it there."""
-    bound = "tanh" if cell.preset == "textbook" and cell.task.name in ("cue-corridor", "signpost-corridor") else "none"
+    """What a cell of a symbolic task trains."""
     runs = tuple(Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds)
-    how, carrier = preset(cell.preset), Architecture(codes=cell.codes, bound=bound)
+    how, carrier = preset(cell.preset), Architecture(codes=cell.codes)
     batch = how.batch if how.released else None  # ours learns from every episode with its weight
     return Plan(learner(cell.learner), how, runs, cell.steps, carrier, batch)
 

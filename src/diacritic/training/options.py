@@ -13,7 +13,7 @@ class TrainOptions:
     learner: str = "plain"
     """What is minimised; `--learner help` lists the names."""
     preset: str = "carousel"
-    """`carousel`, or `textbook` for the full gradient and the usual start."""
+    """`carousel`, which is ours, or `release` and its kin, the settings of the paper's public code."""
     seeds: int = 8
     """How many runs, with seeds 0, 1, …"""
     steps: int = 6000

@@ -129,7 +129,6 @@ PRESETS = {
     preset.name: preset
     for preset in (
         Preset("carousel", "carousel", "normal", 0.1, 0.3, 100, 0.6, 1e-3, 1.0, (0.0, 0.5)),
-        Preset("textbook", "full", "uniform", 1 / 16, 1.0, 0, 0.0, 3e-4, None, (0.0, 0.0)),
         *_RELEASED,
     )
 }

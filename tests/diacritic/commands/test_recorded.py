@@ -78,7 +78,7 @@ def test_held_out_codes_are_those_of_the_policies(recording: Path) -> None:
     demos = load(recording)
     learned, held_out = demos.split(30)
     prepared = prepare(learned, held_out, task_of(demos))
-    plan = Plan(learner("plain"), preset("textbook"), (Run(0), Run(1)), 5)
+    plan = Plan(learner("plain"), preset("release"), (Run(0), Run(1)), 5)
     cohort = Cohort(plan, prepared.data)
     cohort.advance(5)
     codes = held_out_codes(cohort, prepared.held_out)

@@ -53,7 +53,7 @@ def test_learners_are_listed(capsys: pytest.CaptureFixture[str]):
     ("arguments", "line"),
     [
         (("gap", "--learner", "event-agnostc"), "did you mean event-agnostic"),
-        (("gap", "--preset", "classic"), "known: carousel, textbook"),
+        (("gap", "--preset", "classic"), "known: carousel, release"),
         (("nowhere",), "no instance is called 'nowhere'"),
         (("gap", "gap2"), "expected KEY=VALUE"),
         (("gap", "gap2=-1"), "gaps are at least 0"),

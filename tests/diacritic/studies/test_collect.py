@@ -25,7 +25,7 @@ from diacritic.training.worker import read_result, train_folder
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with trained results of two cells that share a cohort, a third, and one judged by another gate."""
     folder = tmp_path_factory.mktemp("home")
-    cells = [PLAIN, FREE, replace(PLAIN, gate="relaxed"), replace(PLAIN, learner="gru-8", preset="textbook")]
+    cells = [PLAIN, FREE, replace(PLAIN, gate="relaxed"), replace(PLAIN, learner="gru-8", preset="release")]
     exported(cells, folder / "x", folder / "demos")
     train_folder(folder / "x", folder / "back", archives=ResultArchives(folder / "archives"))
     return folder
@@ -100,7 +100,7 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
 
 
 def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path):
-    (train_job,), _ = exported([replace(PLAIN, learner="gaussian", preset="textbook")], tmp_path / "x", home / "demos")
+    (train_job,), _ = exported([replace(PLAIN, learner="gaussian", preset="release")], tmp_path / "x", home / "demos")
     train_folder(tmp_path / "x", tmp_path / "back")
     result = read_result(train_job, tmp_path / "back")
     assert result is not None

@@ -23,7 +23,7 @@ def test_numbers_share_a_cohort_and_everything_else_does_not(demos: Path):
     numbers = [PLAIN, FREE, replace(PLAIN, rate=1e-3), replace(PLAIN, auxiliary=0.1), replace(PLAIN, first_seed=5)]
     others = [
         replace(PLAIN, learner="join"),
-        replace(PLAIN, preset="textbook"),
+        replace(PLAIN, preset="release"),
         replace(PLAIN, steps=5),
         replace(PLAIN, codes=8),
         replace(PLAIN, demonstrations=20),

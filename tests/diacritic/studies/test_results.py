@@ -25,7 +25,7 @@ def test_rows_answer_the_cell_they_were_made_for_wherever_they_lie():
     assert results.complete(CELL) == results.runs(CELL)
     assert len(results.runs(other)) == 1
     assert results.complete(other) == []
-    assert results.runs(replace(CELL, preset="textbook")) == []
+    assert results.runs(replace(CELL, preset="release")) == []
     assert results.runs(replace(CELL, first_seed=1, seeds=1)) == [row(CELL, 1)]
 
 

@@ -14,8 +14,8 @@ from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import enter
 from diacritic.studies.ledger import REQUIRED, read_ledger
-from diacritic.studies.symbolic import judge, plan_of, run_cells, start
-from diacritic.studies.tasks import model_of, requirement_of, task
+from diacritic.studies.symbolic import judge, run_cells, start
+from diacritic.studies.tasks import model_of, task
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.scheduler import train_round_robin
 
@@ -54,7 +54,7 @@ def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
 
 def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
     """Two untrained runs: the row's mean over a window is that of the profile over its steps."""
-    cell = replace(TINY, learner="gaussian", preset="textbook")
+    cell = replace(TINY, learner="gaussian", preset="release-toy")
     cohort = start(cell, "cpu")
     profiles = kl_profile(cohort.trace())
     assert profiles is not None
@@ -69,7 +69,7 @@ def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
 
 
 def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
-    cells = [TINY, replace(TINY, learner="bypass", preset="textbook", rate=3e-3)]
+    cells = [TINY, replace(TINY, learner="bypass", preset="release-toy", rate=3e-3)]
     for rows in run_cells(cells, "cpu", 2):
         enter(rows, tmp_path)
     enter(next(run_cells([TINY])), tmp_path)
@@ -89,10 +89,3 @@ def test_training_together_is_training_alone():
     alone.advance(TINY.steps)
     for name, value in alone.parameters.items():
         assert torch.equal(value, together[0].parameters[name])
-
-
-def test_the_textbook_is_bounded_where_the_paper_bounds_it():
-    corridor = Cell("cue-corridor", task("cue-corridor", L=5), "plain", "textbook", "t-maze", 0.01, 10)
-    assert plan_of(corridor).carrier.bound == "tanh"
-    assert plan_of(replace(corridor, preset="carousel")).carrier.bound == "none"
-    assert requirement_of(corridor.task).bits[1] == pytest.approx(1.0)

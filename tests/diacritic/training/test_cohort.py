@@ -21,7 +21,9 @@ from diacritic.training.symbolic import from_model
 
 SMALL = Architecture(codes=6, code_size=4, width=8)
 BUSY = replace(preset("carousel"), restarts=5)  # restarts come often enough to happen here
-TEXTBOOK = preset("textbook")
+FULL = replace(
+    BUSY, gradient="full", restarts=0, code_start="uniform", code_scale=1 / 16, residual_scale=1.0, clip=None
+)
 
 
 @cache
@@ -50,8 +52,8 @@ def _codes(cohort: Cohort) -> Tensor:
         ("tables", "plain", torch.float32, 25, {}),
         ("tables", "event-agnostic-recorded", torch.float64, 25, {"batch": 16}),
         ("parallel", "event-agnostic", torch.float32, 25, {"batch": 4}),
-        ("tables", "plain", torch.float32, 12, {"preset": TEXTBOOK, "batch": 16}),
-        ("unrolled", "plain", torch.float32, 12, {"preset": TEXTBOOK, "batch": 4}),
+        ("tables", "plain", torch.float32, 12, {"preset": FULL, "batch": 16}),
+        ("unrolled", "plain", torch.float32, 12, {"preset": FULL, "batch": 4}),
         ("reference", "scaffold", torch.float64, 8, {}),
     ],
 )
@@ -128,8 +130,8 @@ def test_the_persistent_start_is_a_matter_of_two_scales() -> None:
     assert 0.5 * bound < begun["residual.code.weight"][0].abs().max() <= bound
 
 
-def test_a_codes_scale_of_the_textbook_is_uniform() -> None:
-    begun = start(_plan(preset=TEXTBOOK, architecture=replace(SMALL, codes=400)), _toy())
+def test_codes_may_start_uniform() -> None:
+    begun = start(_plan(preset=FULL, architecture=replace(SMALL, codes=400)), _toy())
     assert begun["codebook"].abs().max() <= 1 / 16
     assert float(begun["codebook"].std()) == pytest.approx(1 / 16 / 3**0.5, rel=0.05)
 
@@ -173,7 +175,7 @@ BAD = [
 @pytest.mark.parametrize("engine", ["parallel", "unrolled"])
 def test_a_run_that_diverges_changes_no_other_by_a_single_bit(bad: Run, engine: str) -> None:
     data = vectors(5, 4)
-    change: dict[str, Any] = {"preset": TEXTBOOK} if engine == "unrolled" else {}
+    change: dict[str, Any] = {"preset": FULL} if engine == "unrolled" else {}
     good = _trained(_plan(runs=(Run(1), Run(2), Run(3)), **change), data, 12)
     plan = _plan(runs=(Run(1), bad, Run(3)), **change)
     cohort = Cohort(plan, data)
@@ -204,7 +206,7 @@ def test_restarts_fall_due_until_their_share_of_training(monkeypatch: pytest.Mon
     often = replace(BUSY, restarts=4, restart_until=0.6)
     Cohort(_plan(preset=often, steps=30), _toy()).advance(30)
     assert due == [4, 8, 12, 16]
-    for quiet in (_plan(preset=TEXTBOOK, steps=30), _plan("gaussian", preset=often, steps=30)):
+    for quiet in (_plan(preset=FULL, steps=30), _plan("gaussian", preset=often, steps=30)):
         Cohort(quiet, _toy()).advance(10)
     assert len(due) == 4
 
@@ -240,8 +242,8 @@ def test_a_gaussians_noise_is_normal_and_new_at_every_step() -> None:
         ("plain", {}, symbols(4, 3), "tables"),
         ("plain", {}, vectors(4, 3), "parallel"),
         ("matched", {}, symbols(4, 3), "parallel"),
-        ("plain", {"preset": TEXTBOOK}, symbols(4, 3), "tables"),
-        ("plain", {"preset": TEXTBOOK}, vectors(4, 3), "unrolled"),
+        ("plain", {"preset": FULL}, symbols(4, 3), "tables"),
+        ("plain", {"preset": FULL}, vectors(4, 3), "unrolled"),
         ("plain", {"engine": "reference"}, symbols(4, 3), "reference"),
         ("bypass", {}, vectors(4, 3), "reference"),
         ("dual", {}, vectors(4, 3), "reference"),

@@ -135,7 +135,7 @@ def test_a_run_that_diverged_is_known_apart() -> None:
 def test_what_decides_the_outcome_decides_the_kind() -> None:
     first, second, _ = _shares()
     assert kind(first, "cpu") == kind(second, "cpu") is not None
-    changes: list[dict[str, Any]] = [{"steps": 21}, {"batch": 8}, {"preset": preset("textbook")}, {"low": torch.half}]
+    changes: list[dict[str, Any]] = [{"steps": 21}, {"batch": 8}, {"preset": preset("release")}, {"low": torch.half}]
     kinds = [kind(replace(second, plan=replace(second.plan, **change)), "cpu") for change in changes]
     kinds += [kind(replace(second, data=data), "cpu") for data in (vectors(5, 9), vectors(6, 8), vectors(6, 9, 0, 4))]
     assert len({kind(first, "cpu"), *kinds}) == 1 + len(kinds)

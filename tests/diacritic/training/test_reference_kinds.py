@@ -19,7 +19,7 @@ SMALL = Architecture(codes=4, code_size=4, width=8)
 def test_a_gru_acts_from_its_state_and_has_no_code() -> None:
     data = vectors(5, 3)
     cohort = Cohort(
-        Plan(learner("gru-8"), preset("textbook"), (Run(1), Run(2)), 10, SMALL, precision=torch.float64), data
+        Plan(learner("gru-8"), preset("carousel"), (Run(1), Run(2)), 10, SMALL, precision=torch.float64), data
     )
     trace = cohort.trace()
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
@@ -34,7 +34,7 @@ def test_a_gru_acts_from_its_state_and_has_no_code() -> None:
 
 def test_a_history_is_quantised_at_every_prefix() -> None:
     data = symbols(5, 3)
-    plan = Plan(learner("full-history"), preset("textbook"), (Run(1), Run(2)), 10, SMALL, precision=torch.float64)
+    plan = Plan(learner("full-history"), preset("carousel"), (Run(1), Run(2)), 10, SMALL, precision=torch.float64)
     cohort = Cohort(plan, data)
     trace = cohort.trace()
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
@@ -50,6 +50,6 @@ def test_a_history_is_quantised_at_every_prefix() -> None:
 
 def test_what_has_no_code_uses_one() -> None:
     for name in ("gru-8", "gaussian"):
-        cohort = Cohort(Plan(learner(name), preset("textbook"), (Run(1),), 10, SMALL), vectors(5, 3))
+        cohort = Cohort(Plan(learner(name), preset("carousel"), (Run(1),), 10, SMALL), vectors(5, 3))
         cohort.advance(1)
         assert measure(cohort)["codes_used"] == [1]

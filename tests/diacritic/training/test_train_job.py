@@ -18,7 +18,7 @@ def test_it_survives_json():
     for train_job in (JOB, later):
         assert TrainJob.from_dict(json.loads(json.dumps(asdict(train_job)))) == train_job
     assert later.formers == {"former", "other"}
-    with pytest.raises(UserError, match="3 with 2 starts"):
+    with pytest.raises(UserError, match="2 starts for 3 runs"):
         TrainJob.from_dict(json.loads(json.dumps(asdict(replace(later, start=later.start[:2])))))
 
 
@@ -32,7 +32,7 @@ def test_every_part_decides_the_name():
         "demos_sha256": "1" * 64,
         "demonstrations": 25,
         "learner": "plain",
-        "preset": "textbook",
+        "preset": "release",
         "steps": 5,
         "codes": 8,
         "runs": (Run(3),),
@@ -52,12 +52,12 @@ def test_runs_of_one_seed_share_a_forecaster():
 
 
 def test_low_precision_is_for_cuda_alone_with_either_gradient():
-    for train_job in (JOB, replace(JOB, preset="textbook"), replace(JOB, preset="textbook", learner="full-history")):
-        assert train_job.plan(2, "cuda").low == torch.bfloat16
+    for train_job in (JOB, replace(JOB, preset="release"), replace(JOB, preset="release", learner="full-history")):
+        assert train_job.plan(2, "cuda").low == (torch.bfloat16 if train_job is JOB else torch.float32)
         assert train_job.plan(2, "cpu").low is None
         assert replace(train_job, low=False).plan(2, "cuda").low is None
 
 
 def test_an_unknown_train_job_is_refused():
-    with pytest.raises(UserError, match="lacks 'codes'"):
+    with pytest.raises(UserError, match="lacks 'recording'"):
         TrainJob.from_dict({"learner": "plain"})
