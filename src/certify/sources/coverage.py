@@ -17,6 +17,7 @@ from certify.errors import UserError
 
 MOST_HISTORIES = 500  # of a model whose resamples are certified again
 MOST_KINDS = 8  # in one colouring of such a model
+FEW = 16  # episodes: a shorter list was written by hand, each of them once
 LEVEL = 0.95
 _SECONDS = 60.0  # for all colourings of a bootstrap together; what they leave open widens the intervals
 _MOST_NAMES = 8
@@ -80,6 +81,15 @@ class Recording:
     def counts(self) -> tuple[int, ...]:
         """How often each distinct trajectory was recorded."""
         return tuple(int(weight) for weight in self.episodes.weight)
+
+    @property
+    def artefact(self) -> str:
+        """Why the rates say little of the expert: most trajectories were recorded once. Empty where they were not."""
+        once, every = sum(count == 1 for count in self.counts), sum(self.counts)
+        if every < FEW or 2 * once <= every:
+            return ""
+        remedy = "merge symbols, or ask `diacritic need` of the raw numbers"
+        return f"artefact: {once} of {every} trajectories were recorded once, so rates count noise as memory; {remedy}"
 
     @cached_property
     def floors(self) -> list[Floor]:
@@ -150,6 +160,7 @@ class Recording:
             *("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows),
             f"interval: {resamples} resamples of whole episodes, {how}",
             *self.coverage(latents).lines(),
+            *filter(None, [self.artefact]),
         ]
         mixed = [str(t + 1) for t, level in enumerate(graph.levels) if level.mixed]
         if mixed:

@@ -29,6 +29,8 @@ class NeedCommand:
     """Equal seeds give equal answers."""
     card: bool = False
     """Also write need.md, a card for the dataset's README."""
+    labelled: Path | None = None
+    """Also write the recording with the symbols that were found, for `diacritic train`, `audit` and `report`."""
     check: Path | None = None
     """A witnesses.json: verify it against the dataset, and do nothing else. The exit status is 1 where it is wrong."""
 
@@ -58,6 +60,10 @@ class NeedCommand:
         if self.card:
             paths.append(self.out / "need.md")
             write_text(paths[-1], card(answer))
+        if self.labelled is not None:
+            from diacritic.files.demos import save as save_demos
+
+            paths.append(save_demos(answer.labelled(), self.labelled))
         from diacritic.report.page import report
 
         paths.append(self.out / "need.html")

@@ -55,7 +55,7 @@ def coin_tosses(coins: Latents, choices: Ints, names: tuple[str, ...]) -> Tosses
 
 def recording(demos: Demos) -> Recording:
     """The finite model that the recording induces, with exact counts; refused where the expert looks stochastic."""
-    return model_of(demos, named_episodes(demos), configurations(demos))
+    return model_of(demos, named_episodes(demos), configurations(demos) if demos.convention.strata else None)
 
 
 def named_episodes(demos: Demos) -> list[list[tuple[str, str]]]:
@@ -77,7 +77,7 @@ def certify_recording(demos: Demos) -> Answer:
 
 def coverage(demos: Demos) -> Coverage:
     """Which latent configurations were recorded, and the Good–Turing mass of those that were not."""
-    return recording(demos).coverage(all_configurations(demos))
+    return recording(demos).coverage(all_configurations(demos) if demos.convention.strata else None)
 
 
 def nondeterministic(demos: Demos) -> list[Configuration]:
@@ -124,7 +124,7 @@ def different_visibility(one: Binner, two: Binner) -> list[str]:
     return found
 
 
-def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[Configuration]) -> Recording:
+def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[Configuration] | None) -> Recording:
     """The model of episodes of (symbol, action), each with its latent configuration."""
     return from_recordings(episodes, laws=laws_of(episodes, tosses(demos)), latents=latents, name=demos.task)
 

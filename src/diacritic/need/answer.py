@@ -62,6 +62,26 @@ class Need:
         short = any(decision.kind == "short" for decision in self.decisions)
         return "short history is enough" if short or self.helped else "no evidence of need"
 
+    def labelled(self) -> Demos:
+        """The examined episodes on their clock, with what was found as symbols and choices.
+
+        So `requirement`, `train`, `measure`, `audit` and `report` take it as any other recording.
+        """
+        seen, acted = self.recording.observations, self.recording.actions
+        rows = (self.data.index, self.data.numbers)
+        frames = self.recording.frames
+        return Demos(
+            self.recording.task,
+            seen[rows],
+            acted[rows],
+            symbols=self.symbols.observations,
+            symbol_names=self.symbols.observation_names,
+            choices=self.symbols.choices,
+            choice_names=self.symbols.choice_names,
+            latents={f"D{k}": d.labels.astype(np.int32) for k, d in enumerate(self.remembered, 1)},
+            frames=None if frames is None else frames[rows],
+        )
+
     def __str__(self) -> str:
         from diacritic.need.text import lines
 

@@ -35,6 +35,7 @@ class Subject:
     model: Model | None = None
     demos: Demos | None = None
     task: Task | None = None
+    artefact: str = ""  # why the rates of its recording say little
     runs: list[Run] = field(default_factory=list)
 
     @property
@@ -55,7 +56,9 @@ def subjects(inputs: Inputs) -> list[Subject]:
         subject.full = full_title(demos.task, demos.parameters)
         subject.task = recorded_task(demos.task, demos.parameters)
         try:
-            subject.model = subject.model or recording(demos).model
+            if subject.model is None:
+                recorded = recording(demos)
+                subject.model, subject.artefact = recorded.model, recorded.artefact
         except UserError as problem:
             inputs.leave_out(problem)
     for run in inputs.runs:
@@ -109,6 +112,7 @@ def _view(subject: Subject, inputs: Inputs, index: int, left: int) -> Shown:
     known: Shown = {"need": subject.need, "curves": [], "cues": [], "decisions": [], "steps": [], "machine": None}
     if subject.model is not None:
         known = requirement.view(replace(subject.model, name=subject.name), meanings)
+        known["sentences"] = [*filter(None, [subject.artefact]), *known["sentences"]]
     elif subject.need:
         known["curves"] = [curve("required", "need", subject.need)]
         known["cues"] = requirement.cues([bits or 0.0 for bits in subject.need])

@@ -193,3 +193,11 @@ def test_the_report_has_an_interval_beside_every_rate():
         "missing mass 0 (Good–Turing: the chance that the next one is new)",
         "never recorded: (0, 1), (1, 0)",
     ]
+
+
+def test_unique_trajectories_are_marked_as_an_artefact():
+    noisy = from_recordings([[(str(k), "go"), ("end of the hall", str(k % 2))] for k in range(20)])
+    assert noisy.artefact.startswith("artefact: 20 of 20 trajectories were recorded once")
+    assert noisy.artefact in noisy.report(resamples=2)
+    assert not from_recordings([[(str(k % 4), "go")] for k in range(20)]).artefact
+    assert not from_recordings([[(str(k), "go")] for k in range(8)]).artefact

@@ -45,6 +45,13 @@ def test_controls_need_no_memory(control: str, kinds: set[str]):
     assert need(controlled(control), plants=0).kind in kinds
 
 
+def test_what_was_found_is_a_recording_with_symbols():
+    answer = answered("cues-2-of-2")
+    demos = answer.labelled()
+    assert demos.observations.shape == (21, 64, 9)
+    assert [step.upper for step in dia.requirement(demos).steps] == pytest.approx(answer.bits)
+
+
 def test_few_episodes_cannot_tell():
     answer = dia.need(recorded("cues-1-of-2", 12))
     assert answer.kind == "cannot tell"

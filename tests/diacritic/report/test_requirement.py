@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certify import Model
 from certify.zoo import build
-from diacritic.report import requirement
+from diacritic.demos.readers import from_arrays
+from diacritic.report import ledgers, requirement
 from diacritic.report.meanings import Meanings
+from diacritic.report.page import gather, sections
 from diacritic.report.requirement import MOST_CLASSES, MOST_EPISODES, cues
 
 
@@ -90,3 +93,10 @@ def test_a_machine_that_is_too_large_is_not_drawn(monkeypatch: pytest.MonkeyPatc
     states = sum(map(len, view(build("gap"))["machine"]["states"]))
     monkeypatch.setattr(requirement, "MOST_STATES", states - 1)
     assert view(build("gap"))["machine"] is None
+
+
+def test_rates_of_unique_histories_are_marked():
+    symbols = np.arange(40).reshape(2, 20)
+    demos = from_arrays(np.random.default_rng(0).random((2, 20, 3)), np.zeros((2, 20), int), symbols=symbols)
+    [task] = sections(gather([demos]), False, ledgers.view)["tasks"]
+    assert task["sentences"][0].startswith("artefact: 20 of 20 trajectories")
