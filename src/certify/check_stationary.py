@@ -1,8 +1,8 @@
 """Check a certificate for every horizon: ``python -m certify.check_stationary CERTIFICATE PROCESS [--limit N]``.
 
 This file alone has to be trusted. It shares no code with the solver and takes only hints from the certificate, as
-docs/certificate_stationary.md specifies. It builds the observer of the process itself: a finite automaton whose nodes
-are what a history determines, with the law that the expert follows there. Then, in short:
+docs/certificate_stationary.md specifies. It builds the observer of the process itself: an automaton whose nodes are
+what a history determines, with the law that the expert follows there. Then, in short:
 * a machine is right for ever if no pair (node, code) that can be reached has two laws for one observation and code;
 * the law of a long run is proved by two identities on the pairs (hidden state, code);
 * histories that a word tells apart can share no memory state, so that the entropy of what cannot be told apart is
@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 import sys
-from collections import deque
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -184,6 +183,7 @@ class Process:
 
 
 Posterior = tuple[tuple[int, Fraction], ...]
+Node = tuple[Posterior, bool, tuple[Label, ...]]  # what was known, whether as a posterior, and the labels since
 
 
 class Checker:
@@ -194,8 +194,10 @@ class Checker:
         claims = obj(parse(certificate, "certificate"), "certificate", ("format", "process_sha256", "grain"), OPTIONAL)
         if claims["format"] != CERTIFICATE:
             malformed("certificate", f"not of the format {CERTIFICATE}")
-        if type(claims["process_sha256"]) is not str or claims["grain"] not in ("supports", "posteriors"):
-            malformed("certificate", "process_sha256 is not text, or grain is neither supports nor posteriors")
+        if type(claims["process_sha256"]) is not str or claims["grain"] not in ("supports", "posteriors", "windows"):
+            malformed("certificate", "process_sha256 is not text, or grain is not supports, posteriors or windows")
+        if ("window" in claims) != (claims["grain"] == "windows"):
+            malformed("certificate", "window belongs to the grain windows, which needs it")
         self.claims = claims
         require(claims["process_sha256"] == self.process.sha256, "the certificate is about another process")
 
@@ -225,56 +227,78 @@ class Checker:
         require(said, "the certificate claims nothing")
         return said
 
-    # The observer: node = what a history determines. Supports are posteriors whose weights are all taken as one.
+    # The observer. A node is what was known once, and the labels since. What was known is a posterior, or the states
+    # that were possible: then the posterior now is a mixture of rays, what each of these states alone has become.
 
     def observe(self) -> None:
-        """Breadth-first search over supports or exact posteriors; every node has one law."""
+        """Breadth-first search over supports, exact posteriors, or the last labels; every node has one law."""
+        exact = self.claims["grain"] != "supports"
+        self.most = whole(self.claims.get("window", Number(0)), "window")
         self.seen: list[str] = []
         self.law: list[dict[str, Fraction]] = []
         self.after: list[dict[Label, int]] = []
-        self.first: dict[str, int] = {}
-        numbers: dict[Posterior, int] = {}
-        waiting: deque[Posterior] = deque()
+        self.first = {shown: k for k, shown in enumerate(sorted({self.process.shown[x] for x in self.process.start}))}
+        nodes: list[Node] = []
+        for shown in self.first:
+            weights = {x: p for x, p in self.process.start.items() if self.process.shown[x] == shown}
+            nodes.append((self.known(weights, exact), exact, ()))
+        numbers = {node: k for k, node in enumerate(nodes)}
+        for node in nodes:
+            rays = self.rays(node)
+            self.seen.append(self.process.shown[next(iter(rays[0]))])
+            self.law.append(self.average(rays[0]))
+            same = all(self.average(ray) == self.law[-1] for ray in rays)
+            require(same, "a history allows two laws: (A2) fails, or the window is too short")
+            self.after.append({})
+            moved = [self.steps(ray) for ray in rays]
+            for label in sorted({label for after in moved for label in after}):
+                target = self.following(node, label, [after[label] for after in moved if label in after])
+                self.spend(2 * len(target[0]))
+                if target not in numbers:
+                    numbers[target] = len(nodes)
+                    nodes.append(target)
+                self.after[-1][label] = numbers[target]
 
-        def number(weights: dict[int, Fraction]) -> int:
-            whole = sum(weights.values())
-            exact = self.claims["grain"] == "posteriors"
-            node = tuple(sorted((x, p / whole if exact else Fraction(1)) for x, p in weights.items()))
-            self.spend(2 * len(node))
-            if node not in numbers:
-                numbers[node] = len(numbers)
-                waiting.append(node)
-            return numbers[node]
+    def known(self, weights: dict[int, Fraction], exact: bool) -> Posterior:
+        total = sum(weights.values())
+        return tuple(sorted((x, p / total if exact else Fraction(1)) for x, p in weights.items()))
 
-        starts: dict[str, dict[int, Fraction]] = {}
-        for x, p in self.process.start.items():
-            starts.setdefault(self.process.shown[x], {})[x] = p
-        self.first = {shown: number(weights) for shown, weights in sorted(starts.items())}
-        while waiting:
-            node = waiting.popleft()
-            self.seen.append(self.process.shown[node[0][0]])
-            self.law.append(self.average(node))
-            reached: dict[Label, dict[int, Fraction]] = {}
-            for x, weight in node:
-                for action, row in self.process.moves[x].items():
-                    for y, p in row.items():
-                        self.spend(4)
-                        part = reached.setdefault((action, self.process.shown[y]), {})
-                        share = weight * self.process.law[x][action] * p
-                        part[y] = part.get(y, Fraction(0)) + share
-            self.after.append({label: number(weights) for label, weights in sorted(reached.items())})
+    def following(self, node: Node, label: Label, rays: list[dict[int, Fraction]]) -> Node:
+        """The node after a label and its rays; the oldest label is taken into what is known when there are too many."""
+        origin, exact, labels = node
+        longer = (*labels, label)
+        if len(longer) <= self.most:
+            return origin, exact, longer
+        first = self.rays((origin, exact, longer[:1])) if labels else rays
+        weights = {x: p for ray in first for x, p in ray.items()}
+        exact = self.claims["grain"] == "posteriors"  # then there is one ray
+        return self.known(weights, exact), exact, longer[1:]
 
-    def average(self, node: Posterior) -> dict[str, Fraction]:
-        """P(A | history); with supports all hidden states of a node must act alike."""
-        laws = [self.process.law[x] for x, _ in node]
-        if self.claims["grain"] == "supports":
-            require(all(law == laws[0] for law in laws), "a history allows hidden states of two laws: (A2) fails")
-            return laws[0]
+    def rays(self, node: Node) -> list[dict[int, Fraction]]:
+        origin, exact, labels = node
+        rays = [dict(origin)] if exact else [{x: p} for x, p in origin]
+        for label in labels:
+            rays = [after for ray in rays if (after := self.steps(ray).get(label))]
+        return rays
+
+    def steps(self, ray: dict[int, Fraction]) -> dict[Label, dict[int, Fraction]]:
+        """The weights after each label that can follow."""
+        reached: dict[Label, dict[int, Fraction]] = {}
+        for x, weight in ray.items():
+            for action, row in self.process.moves[x].items():
+                for y, p in row.items():
+                    self.spend(4)
+                    part = reached.setdefault((action, self.process.shown[y]), {})
+                    part[y] = part.get(y, Fraction(0)) + weight * self.process.law[x][action] * p
+        return reached
+
+    def average(self, ray: dict[int, Fraction]) -> dict[str, Fraction]:
+        """P(A | history) for a posterior up to its scale."""
         total: dict[str, Fraction] = {}
-        for (_, weight), law in zip(node, laws, strict=True):
-            for action, p in law.items():
+        for x, weight in ray.items():
+            for action, p in self.process.law[x].items():
                 total[action] = total.get(action, Fraction(0)) + weight * p
-        return total
+        return {action: p / sum(ray.values()) for action, p in total.items()}
 
     def machine(self, value: Any, place: str) -> tuple[int, dict[str, int], dict[tuple[int, str, str], int]]:
         """(number of codes, first codes by observation, moves by code, action and observation)."""
@@ -650,7 +674,7 @@ class Checker:
         )
 
 
-OPTIONAL = ("machine", "long_run", "words", "merged", "rate", "lower", "upper", "codes", "frames")
+OPTIONAL = ("window", "machine", "long_run", "words", "merged", "rate", "lower", "upper", "codes", "frames")
 
 
 def check(certificate: str, process: str, limit: int = LIMIT) -> list[str]:

@@ -109,7 +109,7 @@ def test_the_checker_stands_alone():
     assert {name.split(".")[0] for name in names} == {
         *("collections", "decimal", "fractions", "hashlib", "json", "math", "re", "sys", "typing")
     }
-    assert len(SOURCE.read_text("utf-8").splitlines()) <= 700
+    assert len(SOURCE.read_text("utf-8").splitlines()) <= 710
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -23,12 +23,15 @@ from certify.stationary.longrun import conditional_bits, long_run, masses, prove
 from certify.stationary.machine import StationaryMachine, numbered
 from certify.stationary.observer import Observer, Search, TooMany
 from certify.stationary.posteriors import Steps, mixture
+from certify.stationary.process import Process
 from certify.stationary.relation import Matrix, separating_word
+from certify.stationary.windows import window_observer
 
 FORMAT = "certify-certificate/2"
 MOST_TYPES = 11  # of histories in one component, as the checker has it
 _MOST_STATES = 1_500  # strong classes whose conflicts are written as words
 _MOST_POSTERIORS = 5_000  # that the checker has to follow one by one
+_MOST_WINDOW = 3  # labels that the checker looks back at, where posteriors do not repeat
 
 
 def certificate_json(answer: StationaryAnswer) -> str:
@@ -45,7 +48,7 @@ def certificate(answer: StationaryAnswer) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": FORMAT,
         "process_sha256": answer.process.digest,
-        "grain": _grain(answer),
+        **_grain(answer),
         **_bits(answer),
     }
     if answer.codes is not None and answer.codes.proved and answer.smallest_machine is not None:
@@ -59,18 +62,31 @@ def certificate(answer: StationaryAnswer) -> dict[str, Any]:
     return {**document, "frames": claims} if claims else document
 
 
-def _grain(answer: StationaryAnswer) -> str:
-    """Supports where (A2) holds; else plain posteriors, which the checker has to enumerate."""
+def _grain(answer: StationaryAnswer) -> dict[str, Any]:
+    """What the checker has to enumerate: supports where (A2) holds, else plain posteriors, or the last labels."""
     if answer.observer.kind == "support":
-        return "supports"
+        return {"grain": "supports"}
+    if answer.windows is not None:
+        return {"grain": "windows", "window": answer.windows.k}
     steps = Steps(answer.process)
     process = answer.process
     search = Search(process, "posterior", lambda v: v, lambda v: mixture(process, v), steps.after, _MOST_POSTERIORS)
     try:
         search.run(steps.starts())
     except TooMany as limit:
-        raise UserError("--certificate", f"the checker follows plain posteriors, and {limit}") from None
-    return "posteriors"
+        return _windows(answer.process, str(limit))
+    return {"grain": "posteriors"}
+
+
+def _windows(process: Process, reason: str) -> dict[str, Any]:
+    """The fewest labels that fix the law, for posteriors that repeat only in what they predict."""
+    for k in range(_MOST_WINDOW + 1):
+        try:
+            if not window_observer(process, k).error:
+                return {"grain": "windows", "window": k}
+        except TooMany:
+            break
+    raise UserError("--certificate", f"the checker follows plain posteriors or short windows, and {reason}")
 
 
 def _machine(machine: StationaryMachine) -> dict[str, Any]:
