@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from certify.core.graph import Graph
+from certify.core.merged import Rational
+from certify.core.reading import rational
 from certify.errors import UserError
 from certify.stationary.observer import Observer, model_observer
 from certify.stationary.refine import strong_classes
 from certify.stationary.relation import Matrix
+from certify.stationary.windows import distance
 
 Padding = Literal["mark", "repeat"]
 MOST_NODES = 2_000
@@ -46,13 +50,15 @@ class Frames:
     padding: Padding
     pairs: tuple[int, ...]  # confusable pairs of different laws with 0, 1, 2, … past steps
     loop: Loop | None = None  # why no stack suffices; None where the padding alone confuses
+    within: Fraction = Fraction(0)  # laws this close, in total variation, count as one
 
     @property
     def text(self) -> str:
         """The result as a sentence."""
         kind = "observations and actions" if self.actions else "observations"
         if self.k is not None:
-            return f"the last {self.k} {kind} and the present observation fix the law"
+            close = f" within {self.within} in total variation" if self.within else ""
+            return f"the last {self.k} {kind} and the present observation fix the law{close}"
         if self.loop is None:
             return f"no finite stack of {kind} fixes the law, because of what it shows before the first step"
         one, other = (" ".join(self.loop.history(k, 2)) for k in (0, 1))
@@ -64,23 +70,26 @@ def frames_of_model(graph: Graph, actions: bool = True, padding: Padding = "mark
     return frames(model_observer(graph), actions, padding)
 
 
-def frames(observer: Observer, actions: bool = True, padding: Padding = "mark") -> Frames:
+def frames(observer: Observer, actions: bool = True, padding: Padding = "mark", within: Rational = 0) -> Frames:
     """The least k for which (O_{t−k}, A_{t−k}, …, A_{t−1}, O_t) fixes the law after every history.
+
+    With `within`, the laws of two histories that look alike may differ by that much in total variation.
 
     Pairs of nodes that two histories with the same last j steps can reach shrink with j until nothing changes. What a
     stack shows before the first step is `padding`: a symbol of its own, or the first observation again.
     """
-    stack = _Stack.of(observer, actions, padding)
+    close = rational(within, "within")
+    stack = _Stack.of(observer, actions, padding, close)
     reached = stack.observation[:, None] == stack.observation
     counts: list[int] = []
     while True:
         bad = reached & stack.differ
         counts.append(int(bad.sum()) // 2)
         if not counts[-1]:
-            return Frames(len(counts) - 1, actions, padding, tuple(counts))
+            return Frames(len(counts) - 1, actions, padding, tuple(counts), within=close)
         after = stack.step(reached)
         if (after == reached).all():
-            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached, bad))
+            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached, bad), close)
         reached = after
 
 
@@ -95,7 +104,7 @@ class _Stack:
     groups: list[tuple[np.ndarray, np.ndarray]]  # sources and targets by what is shown
 
     @staticmethod
-    def of(observer: Observer, actions: bool, padding: Padding) -> _Stack:
+    def of(observer: Observer, actions: bool, padding: Padding, within: Fraction) -> _Stack:
         state, count = strong_classes(observer)
         observer = observer.quotient(state, count)
         if observer.size > MOST_NODES:
@@ -119,6 +128,9 @@ class _Stack:
         law = np.full(len(observation), -1)
         law[:real] = observer.law
         differ = (law[:, None] != law) & (law[:, None] >= 0) & (law >= 0)
+        if within:
+            far = np.array([[distance(one, other) > within for other in observer.laws] for one in observer.laws])
+            differ &= far[law[:, None], law]
         columns = [np.array(pairs).T for pairs in groups.values()]
         return _Stack(observer, np.array(observation), differ, edges, [(c[0], c[1]) for c in columns])
 

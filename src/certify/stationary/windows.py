@@ -75,7 +75,7 @@ def window_observer(process: Process, k: int, most: int = MOST_WINDOWS) -> Windo
     nodes = [rays(window) for window in search.values]
     ranges = [_ranges([mixture(process, ray) for ray in own]) for own in nodes]
     errors = [
-        max(_distance(observer.laws[law], mixture(process, ray)) for ray in own)
+        max(distance(observer.laws[law], mixture(process, ray)) for ray in own)
         for law, own in zip(observer.law.tolist(), nodes, strict=True)
     ]
     shared = [set.intersection(*(set(steps.after(ray)) for ray in own)) for own in nodes]
@@ -101,7 +101,7 @@ def _ranges(laws: list[Law]) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
     return {a: min(v) for a, v in values.items()}, {a: max(v) for a, v in values.items()}
 
 
-def _distance(first: Law, second: Law) -> Fraction:
+def distance(first: Law, second: Law) -> Fraction:
     """Total variation."""
     one, other = dict(first), dict(second)
     actions = one.keys() | other.keys()

@@ -52,6 +52,23 @@ def test_repeating_the_first_observation_can_confuse():
     assert "no finite stack" in repeated.text
 
 
+@pytest.mark.parametrize(("within", "k"), [(0, 2), ("1/9", 2), ("1/8", 1), ("1/4", 1), ("3/8", 0)])
+def test_fewer_frames_suffice_where_laws_may_differ_a_little(within: int | str, k: int):
+    """The last bit matters by a quarter, the one before it by an eighth."""
+    start: dict[tuple[int, ...], Fraction] = {(0, 0, bit): Fraction(1, 2) for bit in (0, 1)}
+
+    def law(x: tuple[int, ...]) -> dict[str, Fraction]:
+        yes = Fraction(1, 2) + Fraction(x[1], 4) + Fraction(x[0], 8)
+        return {"yes": yes, "no": 1 - yes}
+
+    process = Process.from_generative(
+        start, lambda x: str(x[-1]), law, lambda x, action: {(*x[1:], bit): Fraction(1, 2) for bit in (0, 1)}
+    )
+    found = frames(support_observer(process), actions=False, within=within)
+    assert found.k == k
+    assert ("within" in found.text) == bool(within)
+
+
 def follow(process: Process, history: tuple[str, ...]) -> dict[str, Fraction]:
     for words, alpha in histories(process, (len(history) + 1) // 2):
         if words == history:
