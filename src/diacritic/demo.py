@@ -71,12 +71,16 @@ class Demo:
         return 0
 
     def _arm(self, console: Console, arm: Path) -> list[Path]:
-        """Play the shipped cohort in closed loop and film its best policy; without OpenGL one line says so."""
+        """Play the shipped cohort in closed loop and film its best policy.
+
+        Where it is of another version of the task, or without OpenGL, one line says so.
+        """
         from diacritic.shipped import cohort
 
         paths = cohort(arm)
         console.print(f"{len(paths)} policies that come with the package, trained at gap 20: {arm}")
-        self._type(console, "rollout", arm, "--episodes", self.rollouts)
+        if self._typed(console, "rollout", arm, "--episodes", self.rollouts) != 0:
+            return []
         best = max(paths, key=lambda path: json.loads((path / "rollout.json").read_text(encoding="utf-8"))["success"])
         seed = json.loads((best / "run.json").read_text(encoding="utf-8"))["run"]["seed"]
         film = self.out / f"two-cues gap=20, seed {seed}.mp4"

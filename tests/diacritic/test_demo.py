@@ -8,6 +8,7 @@ import pytest
 
 from diacritic.demo import Demo
 from diacritic.tasks.franka import pixels
+from diacritic.tasks.registry import make as make_task
 
 
 def test_the_demo_goes_from_the_question_to_the_page(
@@ -20,16 +21,19 @@ def test_the_demo_goes_from_the_question_to_the_page(
     monkeypatch.setattr(pixels, "_renderer", blind)  # as on a machine without OpenGL, on every machine
     assert Demo(out=tmp_path / "demo", seeds=1, steps=20, episodes=64, rollouts=2).run() == 0
     said = capsys.readouterr()
-    assert "required bits, step by step: 0 0 0 0 0 0 2 2 2 1" in said.out
+    assert "required bits, step by step: 0 0 0 0 0 1 2 2 2 1" in said.out
     assert "gap2 × slot (linear): 1.00" in said.out
-    assert "8 × 2 episodes" in said.out
-    assert [line for line in said.err.splitlines() if "OpenGL" in line] == [f"diacritic: {pixels.MISSING_OPENGL}"]
     folder = tmp_path / "demo"
+    runs = [json.loads(path.read_text()) for path in folder.glob("arm/*/run.json")]
+    played = {run["task_version"] for run in runs} == {make_task("two-cues").version}  # an earlier one is refused
+    assert ("8 × 2 episodes" in said.out) == played
+    assert len(list(folder.glob("arm/*/rollout.json"))) == (8 if played else 0)
+    blinded = [f"diacritic: {pixels.MISSING_OPENGL}"] if played else []
+    assert [line for line in said.err.splitlines() if "OpenGL" in line] == blinded
     assert json.loads((folder / "machine.json").read_text())["equal"]
-    assert len(list(folder.glob("arm/*/rollout.json"))) == 8
     page = (folder / "report.html").read_text()
     assert "gap gap1=1 gap2=2" in page
-    assert '<section id="closed_loop"' in page
+    assert ('<section id="closed_loop"' in page) == played
     assert page.count("event-agnostic, seed 7, ") == 1  # the codes of the last shipped policy
     assert "probes of two-cues-leaked" in page
     assert "<video" not in page

@@ -31,13 +31,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small() -> tuple[Dataset, ...]:
-    leak = Dataset("leak4", "two-cues", {**SHORT, "leak": 8.0}, 192, flaw="height tells the slot")
-    return Dataset("two-cues-gap6", "two-cues", SHORT, 192), leak
+    leak = Dataset("leak4", "two-cues", {**SHORT, "leak": 8.0}, 48, flaw="height tells the slot")
+    return Dataset("two-cues-gap6", "two-cues", SHORT, 48), leak
 
 
 def test_one_line_each(folder: Path) -> None:
     clean, flawed = read(folder / "acceptance.jsonl")
-    assert (clean["dataset"], clean["episodes"], clean["expert_success"]) == ("two-cues-gap6", 192, [192, 192])
+    assert (clean["dataset"], clean["episodes"], clean["expert_success"]) == ("two-cues-gap6", 48, [48, 48])
     assert clean["parameters"]["gap"] == 1
     assert clean["certificate"]["requirement"]["gap1"] == [2.0]
     assert clean["certificate"]["requirement"]["gap2"] == [1.0]
@@ -45,7 +45,7 @@ def test_one_line_each(folder: Path) -> None:
     assert clean["certificate"]["failing"] == {"a2": [], "a4": [], "transitive": []}
     assert {wrong for wrong, given, _ in clean["disagreements"].values() for wrong in (wrong, given)} == {0}
     assert clean["fresh"]["identical"]
-    assert clean["fresh"]["succeeded"] == 192
+    assert clean["fresh"]["succeeded"] == 48
     assert flawed["fresh"] is None
     assert "leaks" in flawed["failed"]
     assert {(cell["phase"], cell["variable"]) for cell in flawed["leaks"]["failed"]} >= {("gap2", "slot")}
@@ -56,7 +56,7 @@ def test_the_page_is_renewed_and_nothing_else_on_it(folder: Path) -> None:
     assert page.startswith("# Page\n")
     assert page.endswith("\n\nend\n")
     assert "old" not in page
-    assert "| `two-cues gap=1 first_gap=1` | 192 | 192/192 + 192/192 | 0 of " in page
+    assert "| `two-cues gap=1 first_gap=1` | 48 | 48/48 + 48/48 | 0 of " in page
     assert "| 0 → 2 → 1 → 0 | the same | 3 | – | – | identical |" in page
     assert "| height tells the slot | `two-cues gap=1 first_gap=1 leak=8.0` | slot in gap2 | " in page
     assert recordings_tables.renewed(page, read(folder / "acceptance.jsonl")) == page

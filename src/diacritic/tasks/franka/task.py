@@ -22,7 +22,8 @@ from diacritic.tasks.strata import stratified
 
 MASS_CLASSES = 4  # by which an irrelevant mass is asked for
 _DISTRACTORS = 4
-_MANY = 128  # from so many hidden values on, independent draws would miss some
+_MANY = 128  # hidden values, from which on independent draws would miss some,
+_FEW = 8  # as they would with fewer episodes of each
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,10 @@ class FrankaTask(SimulatedTask):
         return choices["side"] + self.sides * choices["slot"]
 
     def draw(self, episodes: int, seed: int) -> Latents:
-        """Independent draws of everything; of a stratified task, the hidden values pass through all in random order."""
+        """Independent draws; hidden values of a stratified task, and of few episodes, go in rounds through all of them."""
         random = np.random.default_rng(seed)
         drawn = {name: random.integers(size, size=episodes) for name, size in self.latents.items()}
-        if self.stratified:
+        if self.stratified or episodes < _FEW * max(self.hidden.values()):
             order = random.permutation(episodes)
             drawn |= {name: values[order] for name, values in stratified(self.hidden, episodes, seed).items()}
         return {name: values.astype(np.int32) for name, values in drawn.items()}

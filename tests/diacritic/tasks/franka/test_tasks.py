@@ -126,6 +126,7 @@ def test_many_hidden_values_are_drawn_in_rounds_and_few_independently() -> None:
         assert np.ptp(np.bincount(drawn[next(iter(task.hidden))])) > 1
         assert np.bincount(drawn["hover"]).min() > 200
         assert task.least_episodes == 512
+        assert np.ptp(np.bincount(task.draw(128, 0)[next(iter(task.hidden))])) == 0  # of few, every value as often
     assert make_task("two-cues", gap=20).least_episodes == 576
 
 
