@@ -39,16 +39,16 @@ TASK = make_task("two-cues", gap=20)
 def stopwatch() -> Iterator[list[float]]:
     """Seconds of every call into the physics, of all arms."""
     seconds: list[float] = []
-    simulate = Arm.simulate
+    run = Arm.run
 
-    def timed_simulate(self: Arm, control: np.ndarray) -> None:
-        seconds.append(timed(lambda: simulate(self, control)))
+    def timed_run(self: Arm, control: np.ndarray) -> None:
+        seconds.append(timed(lambda: run(self, control)))
 
-    Arm.simulate = timed_simulate
+    Arm.run = timed_run
     try:
         yield seconds
     finally:
-        Arm.simulate = simulate
+        Arm.run = run
 
 
 def recording() -> tuple[float, float]:
@@ -70,7 +70,7 @@ def with_a_carrier() -> tuple[float, float]:
     return seconds, sum(physics) / seconds
 
 
-def against_bare_physics(macro_steps: int = 10, envs: int = 64) -> tuple[float, float]:
+def against_bare_physics(decisions: int = 20, envs: int = 64) -> tuple[float, float]:
     """Physics steps per second of the whole environment, and of `mujoco.rollout` on the same scene and set-points."""
     core = FrankaBatch(TASK, envs, threads=THREADS)
     core.reset()
@@ -80,23 +80,23 @@ def against_bare_physics(macro_steps: int = 10, envs: int = 64) -> tuple[float, 
     for k in range(envs):
         mj.mj_getState(model, core.arm.batch.get_data(k), initial[k], full)
     controls: list[np.ndarray] = []
-    run = core.arm.simulate
-    core.arm.simulate = lambda control: (controls.append(control), run(control))[1]
+    run = core.arm.run
+    core.arm.run = lambda control: (controls.append(control), run(control))[1]
 
     def ours() -> None:
         core.reset()
-        for _ in range(macro_steps):
+        for _ in range(decisions):
             core.step(core.expert())
 
     ours()
-    control, core.arm.simulate = np.concatenate(controls, axis=1), run
+    control, core.arm.run = np.concatenate(controls, axis=1), run
     own, bare = [], []
     with rollout.Rollout(nthread=THREADS) as pool:
         datas = [mj.MjData(model) for _ in range(THREADS)] if THREADS > 1 else [data]
         for _ in range(5):
             own.append(timed(ours))
             bare.append(timed(lambda: pool.rollout(model, datas, initial, control)))
-    steps = envs * macro_steps * core.arm.substeps
+    steps = envs * control.shape[1]
     return steps / statistics.median(own), steps / statistics.median(bare)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.demos.acceptance import ranges
+from diacritic.tasks.registry import make as make_task
 
 Row = Mapping[str, Any]
 # the flawed recording, its clean twin, and the question at which the flaw shows
@@ -60,7 +61,7 @@ def _recording(row: Row) -> list[str]:
     wrong = [sum(item[k] for item in row["disagreements"].values()) for k in (0, 2)]
     sag = row["sag_agreement"]
     return [
-        f"`{_command(row)}`",
+        _named(row),
         f"{row['episodes']}",
         _of(row["expert_success"]) + (f" + {_of([fresh['succeeded'], fresh['of']])}" if fresh else ""),
         f"{wrong[0]} of {wrong[1]}",
@@ -72,6 +73,12 @@ def _recording(row: Row) -> list[str]:
         ("identical" if fresh["identical"] else f"{len(fresh['differences'])} differences") if fresh else "–",
         *_verdict(row),
     ]
+
+
+def _named(row: Row) -> str:
+    """The recording as it is asked for; one of an earlier version of the task says so."""
+    version = row.get("task_version", 1)
+    return f"`{_command(row)}`" + (f", version {version}" if version < make_task(row["task"]).version else "")
 
 
 def _verdict(row: Row) -> list[str]:
@@ -93,7 +100,7 @@ def _control(row: Row, known: Mapping[str, Row]) -> list[str]:
     least = min((cell["p"] for cell in caught), default=None)
     return [
         row["flaw"],
-        f"`{_command(row)}`",
+        _named(row),
         f"{variable} in {phase}",
         f"{caught[0]['chance']:.2f}" if caught else "–",
         clean,

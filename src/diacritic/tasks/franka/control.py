@@ -112,16 +112,19 @@ class Arm:
         control[:, :, :7] += change[:, :, :7] * _LEAD
         control[:, :, 7:] = self._control[:, None, 7:]
         if before is None:
-            self.batch.rollout(steps, control, record=())
+            self.run(control)
             return
         for k in range(steps):
             before()
-            self.batch.rollout(1, control[:, k : k + 1], record=())
+            self.run(control[:, k : k + 1])
 
     def simulate(self, seconds: float) -> None:
         """Run the physics under the present command."""
-        steps = _steps(seconds)
-        self.batch.rollout(steps, np.repeat(self._control[:, None], steps, axis=1), record=())
+        self.run(np.repeat(self._control[:, None], _steps(seconds), axis=1))
+
+    def run(self, control: np.ndarray) -> None:
+        """Run the physics under servo set-points (n, physics steps, 9)."""
+        self.batch.rollout(control.shape[1], control, record=())
 
     @property
     def tool(self) -> np.ndarray:

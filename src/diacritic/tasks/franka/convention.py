@@ -9,6 +9,7 @@ from diacritic.tasks.franka.timeline import PHASES
 if TYPE_CHECKING:
     from diacritic.tasks.franka.task import FrankaTask
 
+MASS_CLASSES = 4  # of a mass that leaves no trace
 SAG_SEPARATION = 0.006  # metres of height between the mass classes of `weighing`
 
 
@@ -17,7 +18,7 @@ def convention(task: "FrankaTask") -> Convention:
     factors = _factors(task)
     sizes = {name: size for name, size in task.levels.items() if size > 1}
     position = SLICES["tool position"].start
-    asked = {"mass": 4} | {name: size for name, size in task.latents.items() if name != "hover"}
+    asked = {"mass": MASS_CLASSES} | {name: size for name, size in task.latents.items() if name != "hover"}
     return Convention(
         phases=PHASES,
         phase_columns=_columns("phase"),
@@ -30,7 +31,7 @@ def convention(task: "FrankaTask") -> Convention:
         nuisances={"distractor": task.latents["distractor"]},
         coins={"hover": task.latents["hover"]},
         hidden=sizes | asked,
-        shown={"distractor": PHASES},
+        shown={"distractor": PHASES, **task.shown},
     )
 
 

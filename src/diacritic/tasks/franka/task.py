@@ -20,7 +20,6 @@ from diacritic.tasks.franka.timeline import Step
 from diacritic.tasks.protocol import Batch, Floats, Ints, Latents, Question
 from diacritic.tasks.strata import stratified
 
-MASS_CLASSES = 4  # by which an irrelevant mass is asked for
 _DISTRACTORS = 4
 _MANY = 128  # hidden values, from which on independent draws would miss some,
 _FEW = 8  # as they would with fewer episodes of each
@@ -116,6 +115,11 @@ class FrankaTask(SimulatedTask):
         return None
 
     @property
+    def shown(self) -> dict[str, tuple[str, ...]]:
+        """Hidden values that phases show in part, outside the convention."""
+        return {}
+
+    @property
     def sag_steps(self) -> tuple[int, ...]:
         """The steps at which the load shows its class."""
         return ()
@@ -191,7 +195,7 @@ class FrankaTask(SimulatedTask):
         return choices["side"] + self.sides * choices["slot"]
 
     def draw(self, episodes: int, seed: int) -> Latents:
-        """Independent draws; hidden values of a stratified task, and of few episodes, go in rounds through all of them."""
+        """Independent draws; the hidden values of a stratified task, or of few episodes, go in rounds through all."""
         random = np.random.default_rng(seed)
         drawn = {name: random.integers(size, size=episodes) for name, size in self.latents.items()}
         if self.stratified or episodes < _FEW * max(self.hidden.values()):

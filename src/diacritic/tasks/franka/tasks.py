@@ -9,8 +9,9 @@ import numpy as np
 
 from certify.errors import UserError
 from diacritic.tasks.base import from_parameters
+from diacritic.tasks.franka.convention import MASS_CLASSES
 from diacritic.tasks.franka.layout import CHANNELS, DISPLAY_CHANNELS
-from diacritic.tasks.franka.task import MASS_CLASSES, FrankaTask
+from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import Step, approach, grasp, place, serial, weigh
 from diacritic.tasks.protocol import Ints, Latents, Question, TaskGate
 
@@ -117,6 +118,11 @@ class TwoCues(_Light):
     def height_shift(self) -> float:
         return self.leak / 1000
 
+    @property
+    def shown(self) -> dict[str, tuple[str, ...]]:
+        """Of four classes, slot and mass share a bit of the mode."""
+        return {"mass": ("place", "done")} if self.classes > 2 else {}
+
     def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
         return theta % self.classes, theta // self.classes % self.classes
 
@@ -189,6 +195,11 @@ class Readout(_Light):
         return self.analog
 
     @property
+    def shown(self) -> dict[str, tuple[str, ...]]:
+        """Side, slot and mass are parts of one mode."""
+        return {"side": ("place", "done"), "slot": ("grasp", "done"), "mass": ("place", "done")}
+
+    @property
     def known_name(self) -> str:
         return next(name for name, (_, preset) in TASKS.items() if preset == self.implied)
 
@@ -238,6 +249,11 @@ class HiddenMass(_Carried):
     @property
     def questions(self) -> tuple[Question, ...]:
         return tuple(Question(name) for name in ("mass", "slot", "hover", "distractor"))
+
+    @property
+    def shown(self) -> dict[str, tuple[str, ...]]:
+        """The load is felt as soon as it is lifted, and shifts a little as it is let go."""
+        return {"mass": ("grasp", "done")}
 
     @property
     def sag_steps(self) -> tuple[int, ...]:
