@@ -57,7 +57,7 @@ def test_the_page_is_renewed_and_nothing_else_on_it(folder: Path) -> None:
     assert page.endswith("\n\nend\n")
     assert "old" not in page
     assert "| `two-cues gap=1 first_gap=1` | 48 | 48/48 + 48/48 | 0 of " in page
-    assert "| 0 → 2 → 1 → 0 | the same | 3 | – | – | identical |" in page
+    assert "| 0 → 1 → 2 → 1 → 0 | the same | 3 | – | – | identical |" in page
     assert "| height tells the slot | `two-cues gap=1 first_gap=1 leak=8.0` | slot in gap2 | " in page
     assert recordings_tables.renewed(page, read(folder / "acceptance.jsonl")) == page
 
