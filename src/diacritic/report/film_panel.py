@@ -149,7 +149,7 @@ class _Strip:
 def _banded(picture: Frame, high: int) -> Frame:
     """The picture with a pale band behind the headline."""
     banded = picture.copy()
-    banded[:high] = 195 + banded[:high] // 4 * 60 // 64
+    banded[:high] = 191 + banded[:high] // 4
     return banded
 
 

@@ -74,13 +74,14 @@ def _film(batch: Batch, takes: Sequence[Take], story: Story, form: Format, chang
 
 def schedule(story: Story, takes: Sequence[Take], form: Format, changed: int | None) -> list[int]:
     """Frames of every step: cues, decisions and the change are held, long waits pass quickly."""
-    task, decides = story.task, story.design.decides
+    task = story.task
     waits = {t for steps in task.windows.values() if len(steps) > LONG for t in steps}
     seconds = []
     for t in range(task.horizon):
-        first = decides[t] is not None and (t == 0 or decides[t - 1] != decides[t])
         cue = any(take.shown[t] >= 0 for take in takes)
-        seconds.append(CHANGE if t == changed else DECISION if first else CUE if cue else WAIT if t in waits else STEP)
+        seconds.append(
+            CHANGE if t == changed else DECISION if _decides(story, t) else CUE if cue else WAIT if t in waits else STEP
+        )
     return [form.frames(each) for each in seconds]
 
 
@@ -92,29 +93,24 @@ def _frames(
     wide = form.width // len(takes) // 2 * 2
     gap = 0 if len(takes) == 1 else max(2, form.width // 320)
 
-    def shot(now: Now, share: float) -> Frame:
-        poses = [(1 - share) * take.poses[now.t] + share * take.poses[now.t + 1] for take in takes]
-        shown = [int(take.shown[now.t]) for take in takes]
-        pictures = [batch.picture(form.scene, wide - gap, *each) for each in zip(poses, shown, strict=True)]
-        return compose(form, pictures, takes, now, story)
+    def shoot(t: int, share: float) -> list[Frame]:
+        poses = [(1 - share) * take.poses[t] + share * take.poses[t + 1] for take in takes]
+        shown = [int(take.shown[t]) for take in takes]
+        return [batch.picture(form.scene, wide - gap, *each) for each in zip(poses, shown, strict=True)]
 
     for t, count in track(list(enumerate(counts)), "filming"):
-        moving = min(count, usual)
+        moving, pictures = min(count, usual), shoot(t, 0.0)
         notes, bright = _notes(story, takes, t, changed), _decides(story, t)
-        still: Frame | None = None
         for k in range(count):
             late = k - (count - moving)
-            now = Now(t, (k + 1) / count, notes, bright)
-            if late <= 0 and still is not None:
-                yield still
-                continue
-            still = shot(now, max(0, late) / moving)
-            yield still
-    ended = Now(len(counts) - 1, 1.0, [take.ending for take in takes])
-    yield shot(ended, 1.0)
+            pictures = shoot(t, late / moving) if late > 0 else pictures
+            yield compose(form, pictures, takes, Now(t, (k + 1) / count, notes, bright), story)
+    last = len(counts) - 1
+    yield compose(form, shoot(last, 1.0), takes, Now(last, 1.0, [take.ending for take in takes]), story)
 
 
 def _decides(story: Story, t: int) -> bool:
+    """Whether a decision begins at a step."""
     decides = story.design.decides
     return decides[t] is not None and (t == 0 or decides[t - 1] != decides[t])
 
