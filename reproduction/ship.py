@@ -8,7 +8,7 @@ recording, and a fresh one to judge by, are made again where they are not found.
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ from diacritic.training.worker import Result, read_result
 from reproduction.catalogue.learning_targets import CELLS
 
 LARGEST = 3_000_000  # bytes of a cohort
-CELL = next(cell for cell in CELLS if (cell.learner, cell.task) == ("event-agnostic", task("two-cues", gap=20)))
+_FAR = ("event-agnostic", "carousel", task("two-cues", gap=20))
+CELL = replace(next(cell for cell in CELLS if (cell.learner, cell.preset, cell.task) == _FAR), seeds=8)
 TOLD = ("sufficient", "fresh_sufficient", "success", "side", "slot", "episodes", "same_codes")
 
 
@@ -80,6 +81,7 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
     train_job, notes = found.result.train_job, found.result.notes
     only = f"{train_job.recording}-{train_job.learner.replace('+', '-')}-{train_job.preset}"
     words = " ".join([*(f"{key}={value}" for key, value in cell.task.parameters), cell.learner, cell.preset])
+    asked = f'--only "{words}" --seeds {cell.seeds}'
     rows = {k: found.row(k, cell.gate) for k in names}
     return {
         "format": FORMAT,
@@ -87,7 +89,7 @@ def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str,
         "recording": {"name": train_job.recording, "sha256": train_job.demos_sha256},
         "order": asdict(train_job),
         "commands": [
-            f'python -m reproduction export {cell.study} --only "{words}" --results NONE --out FOLDER',
+            f"python -m reproduction export {cell.study} {asked} --results NONE --out FOLDER",
             f"python -m diacritic.training FOLDER --device cuda --half --only {only} --out RESULTS",
             "python -m reproduction ship RESULTS",
         ],
