@@ -63,12 +63,26 @@ def test_recordings_that_cannot_be_judged(arrays: dict[str, np.ndarray], tmp_pat
         for refused in (dia.requirement, dia.train):
             with pytest.raises(UserError, match=rf"bare: has no {name} \({meaning}\)"):
                 refused(demos)
+
+
+def test_episodes_of_unequal_length_are_learned_from(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
+    """What stands beyond the end of an episode teaches nothing, and nothing is required there."""
     mask = np.ones((STEPS, EPISODES), bool)
-    mask[5:, 0] = False
-    write_npz(tmp_path / "uneven.npz", **arrays, mask=mask)
-    assert dia.requirement(dia.load(tmp_path / "uneven.npz")).model.horizon == STEPS
-    with pytest.raises(UserError, match="uneven: has episodes of unequal length, which cannot be learned from"):
-        dia.train(dia.load(tmp_path / "uneven.npz"))
+    mask[5:, ::3] = False
+    weights = []
+    for k in range(2):
+        given = {key: value.copy() for key, value in arrays.items()}
+        if k:
+            given["observations"][~mask], given["actions"][~mask] = 7.0, -3.0
+        write_npz(tmp_path / f"uneven{k}.npz", **given, mask=mask)
+        demos = dia.load(tmp_path / f"uneven{k}.npz")
+        assert dia.requirement(demos).model.horizon == STEPS
+        runs = dia.train(demos, seeds=1, steps=3, device="cpu", out=tmp_path / f"r{k}")
+        weights.append(dia.load_run(runs.paths[0]).weights)
+        with pytest.raises(UserError, match="--learner: plain\\+bfs learns from later steps and needs episodes of one"):
+            dia.train(demos, learner="plain+bfs", seeds=1, steps=1, device="cpu", out=tmp_path / "no")
+    for name, value in weights[0].items():
+        assert np.allclose(value.numpy(), weights[1][name].numpy(), atol=1e-6), name
 
 
 def test_the_command_and_the_page_take_what_the_package_takes(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ class Scale:
     action_deviation: Tensor
 
     @staticmethod
-    def of(observations: Tensor, actions: Tensor) -> "Scale":
+    def of(observations: Tensor, actions: Tensor, mask: Tensor | None = None) -> "Scale":
+        """Of all steps, or of those that a mask [T, N] keeps."""
+
         def both(values: Tensor) -> tuple[Tensor, Tensor]:
-            flat = values.reshape(-1, values.shape[-1]).double()
+            flat = (values.reshape(-1, values.shape[-1]) if mask is None else values[mask]).double()
             return flat.mean(0).float(), flat.std(0).clamp(min=SMALLEST).float()
 
         return Scale(*both(observations), *both(actions))

@@ -30,6 +30,7 @@ from diacritic.memory.saved import SavedRun, load_run
 from diacritic.memory.shape import Architecture
 from diacritic.tasks.named import is_model_file, model_in_one_word
 from diacritic.tasks.protocol import Task
+from diacritic.tasks.recorded import ended
 from diacritic.tasks.registry import find, is_simulated, task_of
 from diacritic.training.certified import train_certified
 from diacritic.training.checkpoint import fingerprint
@@ -190,10 +191,10 @@ def _train_model(options: TrainOptions, model: Model, keep_model: bool) -> Runs:
 
 def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     """On a recording, judged on the episodes that were not learned from."""
-    task = task_of(demos)
+    task, closed = task_of(demos), ended(demos)
     usual = DEMONSTRATIONS if demos.episodes > DEMONSTRATIONS else max(1, 2 * demos.episodes // 3)
-    learned, held_out = demos.split(options.demonstrations or usual)
-    whole = Classes.of(demos.symbols, demos.choices)
+    learned, held_out = closed.split(options.demonstrations or usual)
+    whole = Classes.of(closed.symbols, closed.choices)
     _warn_below(options.codes, fewest_codes(whole))
     classes = whole.take(slice(learned.episodes, None))  # classes as the whole recording certifies them
     prepared = prepare(learned, held_out, task)

@@ -1,7 +1,7 @@
 """A recording that is its own task: everything that is judged follows from its episodes, and nothing can be played."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -44,6 +44,20 @@ def require_labels(demos: Demos) -> None:
             raise UserError(demos.task, f"has no {name} ({meaning}), so nothing can be required; give {name} [T, N]")
 
 
+def ended(demos: Demos) -> Demos:
+    """Beyond the end of a shorter episode a symbol and a choice of their own, so that nothing is required there."""
+    if demos.mask is None or demos.mask.all():
+        return demos
+    kinds = (("symbols", "symbol_names"), ("choices", "choice_names"))
+    arrays = {
+        key: np.where(demos.mask, getattr(demos, key), len(getattr(demos, names))).astype(getattr(demos, key).dtype)
+        for key, names in kinds
+    }
+    named = {names: (*getattr(demos, names), "ended") for _, names in kinds}
+    clean = {key: np.where(np.isfinite(x := getattr(demos, key)), x, 0) for key in ("observations", "actions")}
+    return replace(demos, **arrays, **named, **clean)
+
+
 def decision_class(demos: Demos, name: str, step: int) -> Ints:
     """Of every episode the class that a decision depends on: a hidden value of that name, or what the expert chose."""
     return demos.latents[name] if name in demos.latents else demos.choices[step]
@@ -58,9 +72,7 @@ class RecordedTask(SimulatedTask):
     def __post_init__(self) -> None:
         demos = self.demos
         require_labels(demos)
-        if demos.mask is not None and not demos.mask.all():
-            remedy = "cut them to one length, or pad them with a symbol and a choice of its own and leave out the mask"
-            raise UserError(demos.task, f"has episodes of unequal length, which cannot be learned from; {remedy}")
+        object.__setattr__(self, "demos", ended(demos))
         seen, done = (range(values.shape[-1]) for values in (demos.observations, demos.actions))
         # nobody named the channels: they have numbers
         named = {"channels": tuple(map(str, seen)), "camera_channels": seen, "action_names": tuple(map(str, done))}

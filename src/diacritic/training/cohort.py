@@ -17,6 +17,7 @@ from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.base import Term
+from diacritic.training.objectives.identification import Identification
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
@@ -123,6 +124,9 @@ class Cohort:
         check(data)
         if data.own is not None and not separable(plan, data):
             raise UserError("data.own", f"{plan.learner.name} needs one recording for all runs; train them apart")
+        if data.mask is not None and not all(isinstance(term, (*SEPARATE, Identification)) for term in plan.terms):
+            reason = "learns from later steps and needs episodes of one length; plain and sysid take any"
+            raise UserError("--learner", f"{plan.learner.name} {reason}")
         self.plan, self.given, self.device = plan, data, torch.device(device)
         self.data = data.to(self.device, plan.precision)
         begun = start(plan, data) if parameters is None else parameters
@@ -195,6 +199,10 @@ class Cohort:
 
     def trace(self, episode_weight: Tensor | None = None) -> Trace:
         """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
+        found = self._trace(episode_weight)
+        return found if self.data.mask is None else found.until_the_end(self.data.mask)
+
+    def _trace(self, episode_weight: Tensor | None) -> Trace:
         weight = self._weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
         plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, self.data.own
         if episode_weight is not None and self._places is not None:
@@ -347,5 +355,5 @@ def separable(plan: Plan, data: Data) -> bool:
     """Whether each run can learn from its own episodes of data that hold more, exactly as it would without the rest."""
     learner = plan.learner
     alone = all(isinstance(term, SEPARATE) for term in plan.terms) and not learner.refine
-    unchanged = plan.carrier == plan.base and data.frames is None
+    unchanged = plan.carrier == plan.base and data.frames is None and data.mask is None
     return alone and unchanged and choose(plan, data) in KERNELS

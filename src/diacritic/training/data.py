@@ -31,6 +31,7 @@ class Data:
     forecast: Tensor | None = None  # [S or 1, T, N, T−1, A]: a forecaster's estimate of A_{t+1}, …, A_{T}
     pending: Tensor | None = None  # [S or 1, T, N, decisions, A]: its estimate of each decision's action
     frames: Tensor | None = None  # [inputs, 64, 64, 3]
+    mask: Tensor | None = None  # [T, N]: true as long as an episode runs; none: all to the end
     own: Tensor | None = None  # [S, n]: the episodes that each run learns from; none: all of them
     decisions: tuple[int, ...] = ()  # steps (from 0) at which a decision is taken
     last_reveal: int = 0  # step (from 0) after which nothing more is shown
@@ -68,6 +69,7 @@ def check(data: Data) -> None:
         "symbol": (T, N),
         "classes": (T, N),
         "joint": (T, N),
+        "mask": (T, N),
         "label": (N,),
     }
     for name, shape in wanted.items():

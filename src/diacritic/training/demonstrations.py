@@ -57,6 +57,7 @@ def prepare(train: Demos, held_out: Demos, task: Task) -> Prepared:
         tuple(task.decisions.values()),
         last_reveal(task),
         train.frames,
+        train.mask,
     )
     joint, sizes["joint"] = pending_classes(train, task)
     # Not every symbol need occur in the training part.

@@ -22,13 +22,15 @@ def from_recording(
     decisions: Sequence[int] = (),
     last_reveal: int = 0,
     frames: NDArray[np.uint8] | None = None,
+    mask: NDArray[np.bool_] | None = None,
 ) -> tuple[Data, Scale]:
     """Episodes [T, N, ·] of raw observations and actions, every episode of equal weight."""
     seen, acted = torch.from_numpy(np.asarray(observations)), torch.from_numpy(np.asarray(actions))
     for name, values in (("observations", seen), ("actions", acted)):
         if not torch.isfinite(values).all():
             raise UserError(name, "hold a value that is not finite; remove or repair those episodes")
-    scale = Scale.of(seen, acted)
+    runs = None if mask is None or mask.all() else torch.from_numpy(mask)
+    scale = Scale.of(seen, acted, runs)
     data = from_arrays(scale.see(seen), scale.shrink(acted))
     shape = data.shape
     if symbols is not None:
@@ -44,4 +46,4 @@ def from_recording(
 
     more = {"symbol": whole(symbols), "classes": whole(choices), "label": whole(label), "frames": pictures}
     shape = replace(shape, frames=pictures is not None)
-    return replace(data, shape=shape, decisions=tuple(decisions), last_reveal=last_reveal, **more), scale
+    return replace(data, shape=shape, decisions=tuple(decisions), last_reveal=last_reveal, mask=runs, **more), scale

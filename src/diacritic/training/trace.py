@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +30,7 @@ class Rows:
     observation: Tensor | None = None  # [runs, rows]
     token: Tensor | None = None  # [runs, T, N]
     drawn: Tensor | None = None  # which N of the data's episodes a run sees, [runs, N]; none: all of them
+    ragged: bool = False  # steps weigh unequally, since some episodes end early
     law: Tensor | None = None  # number of the expert's law at each step, [T, N]; None: rows stay uncounted
 
 
@@ -79,6 +80,13 @@ class Trace:
         spread = values.expand(len(index), *values.shape[1:])
         return spread.gather(2, index.expand(-1, values.shape[1], -1, *values.shape[3:]))
 
+    def until_the_end(self, mask: Tensor) -> Trace:
+        """The same without the steps that come after an episode's end; `mask` is [T, N]."""
+        weight = self.weight * self.own(mask.unsqueeze(0)).flatten(1).to(self.weight.dtype)
+        second = None if self.identification is None else self.identification.until_the_end(mask)
+        rows = replace(self.rows, ragged=True)
+        return replace(self, weight=weight / weight.sum(1, keepdim=True), rows=rows, identification=second)
+
     def mean(self, values: Tensor) -> Tensor:
         """The weighted mean of a value per row: one number a run."""
         return (values * self.weight).sum(1)
@@ -121,7 +129,9 @@ class Trace:
 
     @property
     def step_weight(self) -> Tensor:
-        """The weight of one step of each episode: [runs, 1, N]."""
+        """The weight of one step of each episode: [runs, 1, N], or [runs, T, N] where some end early."""
+        if self.rows.ragged:
+            return self.steps(self.weight)
         return (self.episode_weight / self.rows.horizon).unsqueeze(1)
 
     def read_steps(self, name: str, extra: Tensor | None = None) -> Tensor:

@@ -25,6 +25,7 @@ from diacritic.files.job import ResultFiles
 from diacritic.files.versions import code_version
 from diacritic.memory.kinds import memory_of
 from diacritic.tasks.protocol import Task
+from diacritic.tasks.recorded import ended
 from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.cohort_batching import RUNS, CohortPart, kind, one_cohort, pack, split
@@ -269,7 +270,7 @@ def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepa
     if demos.digest != digest:
         raise UserError(str(stem), "is another recording than the training job names; export the study again")
     task = task_of(demos)
-    return task, prepare(*demos.split(demonstrations), task)
+    return task, prepare(*ended(demos).split(demonstrations), task)
 
 
 def _by_run(data: Data, owner: list[int]) -> Data:
