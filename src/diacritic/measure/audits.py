@@ -4,7 +4,6 @@ A continuous state has no plug-in rate, and none is claimed. A hard code that su
 a readout: it may hold less than the policy remembers, so its rate is refused, with the shortfall in numbers.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from certify.errors import UserError
 from certify.progress import track, working
 from certify.sources.policy import machine_of
 from certify.zoo import build
-from diacritic.files.atomic import write_text
+from diacritic.files.atomic import write_json
 from diacritic.files.demos import Demos
 from diacritic.measure.audit_task import AuditTask, SymbolicAuditTask
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
@@ -109,12 +108,9 @@ class Audit:
             "not_done": list(self.not_done),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
     def save(self, path: Path) -> Path:
         """By atomic rename."""
-        write_text(path, self.to_json())
+        write_json(path, self.to_dict())
         return path
 
 

@@ -1,7 +1,7 @@
 """Attribution by intervention on recorded episodes: a stored carrier watches while the expert acts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from diacritic.measure.interventions import TOLD, Episodes, attribute
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.verdict import Control, intervention_controls
 from diacritic.memory.kinds import memory_of
-from diacritic.memory.module import Carrier
-from diacritic.memory.shape import Shape
+from diacritic.memory.protocol import Inputs
+from diacritic.rollout.policies import RunPolicy
 from diacritic.rollout.run_loading import StoredRun
 from diacritic.tasks.protocol import policy_view
 
@@ -28,8 +28,7 @@ def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: S
     """Interventions before each decision, and the episode boundary; `laws` G_t [T, N] are the expert's classes."""
     if memory_of(run.architecture).state != "carrier":
         return []
-    policy = _Watcher(run)
-    seen = _Shown.of(run, demos, policy.symbols)
+    policy, seen = RunPolicy(run.architecture, run.weights), _Shown.of(run, demos)
     acted = run.scale.shrink(torch.from_numpy(demos.actions))
     before = torch.cat([torch.zeros_like(acted[:1]), acted[:-1]])
     weights = np.full(demos.episodes, 1 / demos.episodes)
@@ -48,47 +47,25 @@ def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: S
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Shown(Inputs):
     """What a carrier reads of recorded episodes, each part [T, N, …] (or of one step, [N, …]); indexed together."""
 
-    seen: torch.Tensor
-    symbol: torch.Tensor | None
-    frame: torch.Tensor | None
-
     @staticmethod
-    def of(run: StoredRun, demos: Demos, symbols: int) -> "_Shown":
+    def of(run: StoredRun, demos: Demos) -> "_Shown":
         """Standardised observations, one-hot symbols where the carrier knows any, and frames where there are any."""
         looked = policy_view(run.task, demos.observations, demos.frames)
-        known = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=symbols)
-        hot = torch.nn.functional.one_hot(known, symbols + 1)[..., :symbols].float() if symbols else None
-        frames = None if demos.frames is None else torch.from_numpy(demos.frames)
-        return _Shown(run.scale.see(torch.from_numpy(looked)), hot, frames)
+        count = run.weights["symbol.weight"].shape[0] if run.architecture.side == "symbol" else 0
+        known = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=count)
+        hot = torch.nn.functional.one_hot(known, count + 1)[..., :count].float() if count else None
+        seen = run.scale.see(torch.from_numpy(looked))
+        return _Shown(seen, seen, hot, None if demos.frames is None else torch.from_numpy(demos.frames))
 
     def __getitem__(self, chosen: Any) -> "_Shown":
-        symbol = None if self.symbol is None else self.symbol[chosen]
-        return _Shown(self.seen[chosen], symbol, None if self.frame is None else self.frame[chosen])
+        return replace(self, **{name: part[chosen] for name, part in vars(self).items() if part is not None})
 
     def __iter__(self) -> Iterator["_Shown"]:
-        return (self[t] for t in range(len(self.seen)))
+        return (self[t] for t in range(len(self.observation)))
 
     @property
     def shape(self) -> torch.Size:
-        return self.seen.shape
-
-
-class _Watcher:
-    """A stored carrier that reads what was shown."""
-
-    def __init__(self, run: StoredRun) -> None:
-        weights, architecture = run.weights, run.architecture
-        self.symbols = weights["symbol.weight"].shape[0] if architecture.side == "symbol" else 0
-        sizes = {"symbols": self.symbols, "frames": "pixels.out.weight" in weights}
-        shape = Shape(weights["observe.first.weight"].shape[0], weights["previous.weight"].shape[0], **sizes)
-        self.carrier = Carrier(shape, architecture, weights)
-
-    def begin(self, batch: int) -> Any:
-        return self.carrier.begin(batch)
-
-    def step(self, state: Any, observation: _Shown, previous_action: torch.Tensor) -> tuple[Any, Any, Any]:
-        shown = observation
-        return self.carrier.step(state, shown.seen, previous_action, shown.symbol, shown.frame)
+        return self.observation.shape

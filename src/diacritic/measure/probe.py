@@ -1,6 +1,5 @@
 """Leak probes of a recording: whether observations or past actions reveal what must stay hidden, kept in a file."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from certify.progress import working
 from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import HELD_OUT, Cell, failures, leak_table, lines
 from diacritic.demos.pixel_probe import pixel_table
-from diacritic.files.atomic import read_json, write_text
+from diacritic.files.atomic import read_json, write_json
 from diacritic.files.demos import Demos
 from diacritic.measure.body import pending, previous_actions
 from diacritic.tasks.registry import task_of
@@ -52,7 +51,7 @@ class Probed:
             for name, cells in self.tables.items()
         }
         path = probe_file(recording)
-        write_text(path, json.dumps(document | {"passed": self.passed}, indent=1) + "\n")
+        write_json(path, document | {"passed": self.passed})
         return path
 
 

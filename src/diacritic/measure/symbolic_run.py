@@ -19,13 +19,11 @@ from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import POSITIVE, Requirement
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import derived_windows
-from diacritic.memory.act import act
 from diacritic.memory.kinds import is_sole_carrier, memory_of
-from diacritic.memory.module import Carrier
-from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import law_table
+from diacritic.rollout.policies import RunPolicy
 from diacritic.rollout.trained_machines import machines
 
 Floats = NDArray[np.float64]
@@ -47,7 +45,10 @@ def examine_symbolic(
         raise UserError(subject.run, f"was trained on another task than this one with {sizes}; give it with --task")
     requirement = requirement or Requirement.of(model)
     listed = model_episodes(model)
-    policy = _policy(shape, architecture, weights)
+    if memory_of(architecture).state == "history":
+        said = f"{architecture.memory!r} keeps everything that it saw; there is no state to examine"
+        raise UserError("architecture.memory", said)
+    policy = RunPolicy(architecture, weights)
     shown = _one_hot(listed, model)
     decision = [conditional_entropy(g, o, listed.weights) for g, o in zip(listed.laws, listed.symbols, strict=True)]
     windows = derived_windows(requirement.bits, decision)
@@ -73,47 +74,6 @@ def construction(architecture: Architecture) -> Control:
     extra = memory_of(architecture).beside_the_code(architecture)
     text = "; ".join(extra) or "the state holds a code and its vector, nothing else"
     return Control("attribution", "construction", not extra, text)
-
-
-class VectorPolicy:
-    """One run of a policy whose state is one vector of an episode, with that state made explicit."""
-
-    def __init__(self, architecture: Architecture, weights: Mapping[str, Tensor]) -> None:
-        self.architecture, self.memory = architecture, memory_of(architecture)
-        self.parameters = {name: value[None] for name, value in weights.items()}
-
-    def begin(self, batch: int) -> Tensor:
-        return self.memory.start(self.parameters, self.architecture, batch)[0]
-
-    def step(self, state: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        inputs = Inputs(observation, previous_action)
-        after, record = self.memory.step(self.parameters, self.architecture, state[None], inputs)
-        return after[0], record.code[0], act(self.parameters, self.architecture, record)[0]
-
-
-class _ReadsSymbols:
-    """A carrier with matched side information; on a symbolic task the observation is the symbol."""
-
-    def __init__(self, carrier: Carrier) -> None:
-        self.carrier = carrier
-
-    def begin(self, batch: int) -> object:
-        return self.carrier.begin(batch)
-
-    def step(self, state, observation: Tensor, previous_action: Tensor) -> tuple[object, Tensor, Tensor]:
-        return self.carrier.step(state, observation, previous_action, observation)
-
-
-def _policy(shape: Shape, architecture: Architecture, weights: Mapping[str, Tensor]) -> Policy:
-    kind = memory_of(architecture).state
-    if kind == "vector":
-        return VectorPolicy(architecture, weights)
-    if kind == "history":
-        raise UserError(
-            "architecture.memory", f"{architecture.memory!r} keeps everything that it saw; there is no state to examine"
-        )
-    carrier = Carrier(shape, architecture, weights)
-    return _ReadsSymbols(carrier) if architecture.side == "symbol" else carrier
 
 
 def _one_hot(listed: Episodes, model: Model) -> Episodes:

@@ -4,7 +4,6 @@ Sufficiency comes first: before it is established a rate means nothing. Minimali
 that is all of the memory. Attribution comes third: whether the code, and nothing else, carries it.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from certify.errors import UserError
-from diacritic.files.atomic import write_text
+from diacritic.files.atomic import write_json
 from diacritic.measure.gates import Judgement
 from diacritic.measure.interventions import Attribution, Effect
 
@@ -136,7 +135,7 @@ class Verdict:
 
     def save(self, folder: Path) -> Path:
         """`verdict.json` beside the run, by atomic rename."""
-        write_text(folder / FILE, json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(folder / FILE, self.to_dict())
         return folder / FILE
 
 

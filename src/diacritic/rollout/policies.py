@@ -1,7 +1,7 @@
 """S trained policies as one player: raw observations in, actions in the robot's units out, memory kept between."""
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,6 +89,36 @@ class Policies:
         number = self.parameters["symbol.weight"].shape[1]
         seen = torch.from_numpy(np.where((symbols >= 0) & (symbols < number), symbols, number)).long()
         return torch.nn.functional.one_hot(seen, number + 1)[..., :number].float()
+
+
+class RunPolicy:
+    """One run with its state made explicit, as interventions need it: states have no axis of runs."""
+
+    def __init__(self, architecture: Architecture, weights: Mapping[str, Tensor]) -> None:
+        self.architecture, self.memory = architecture, memory_of(architecture)
+        self.parameters = {name: value[None] for name, value in weights.items()}
+
+    def begin(self, batch: int) -> Any:
+        """The memory before the first observation of `batch` episodes."""
+        return _each(self.memory.start(self.parameters, self.architecture, batch), lambda value: value[0])
+
+    def step(self, state: Any, observation: Any, previous_action: Tensor) -> tuple[Any, Tensor, Tensor]:
+        """The new state, the code [batch] and the action; what is seen besides numbers comes as `Inputs`."""
+        seen = observation if isinstance(observation, Inputs) else Inputs(observation, previous_action, observation)
+        symbol = seen.symbol if self.architecture.side == "symbol" else None
+        inputs = replace(seen, previous=previous_action, symbol=symbol)
+        stacked = _each(state, lambda value: value[None])
+        after, record = self.memory.step(self.parameters, self.architecture, stacked, inputs)
+        action = act(self.parameters, self.architecture, record)[0]
+        return _each(after, lambda value: value[0]), record.code[0], action
+
+
+def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """A state with every tensor of it changed."""
+    if isinstance(state, Tensor):
+        return change(state)
+    held = {field.name: getattr(state, field.name) for field in fields(state)}
+    return replace(state, **{name: change(value) for name, value in held.items() if value is not None})
 
 
 def stack_scales(scales: Sequence[Scale]) -> Scale:

@@ -1,7 +1,6 @@
 """Tasks as studies name them; of symbolic ones also their model, the windows that are reported, and what is hidden."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -91,22 +90,11 @@ def windows(task: Task) -> Windows:
     return {"decision": range(T, T + 1)}
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    """How the latents of a task are read."""
-
-    parts: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-
-
-_HIDDEN = {
-    "gap": _Hidden({"nuisance": lambda latent: latent[0]}),
-    "re-reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
-    "reveal": _Hidden({"nuisance": lambda latent: latent[0]}),
-    "gap-toy": _Hidden({"nuisance": lambda latent: latent[0], "theta": lambda latent: latent[1]}),
-    "reveal-toy": _Hidden({"nuisance": lambda latent: latent[0]}),
-    "lost-cue": _Hidden({"nuisance": lambda latent: latent[0]}),
-    "cue-corridor": _Hidden({"nuisance": lambda latent: latent[1]}),
-    "signpost-corridor": _Hidden({"theta": lambda latent: latent[1], "drift": lambda latent: latent[2]}),
+_HIDDEN: dict[str, dict[str, int]] = {  # hidden values by their place in a latent
+    **{name: {"nuisance": 0} for name in ("gap", "re-reveal", "reveal", "reveal-toy", "lost-cue")},
+    "gap-toy": {"nuisance": 0, "theta": 1},
+    "cue-corridor": {"nuisance": 1},
+    "signpost-corridor": {"theta": 1, "drift": 2},
 }
 
 
@@ -117,8 +105,8 @@ def hidden_labels(task: Task) -> dict[str, NDArray[np.int64]]:
         return {}
     owner = latent_labels(model)
     found = {}
-    for name, part in _HIDDEN[task.name].parts.items():
-        values = [part(latent) for latent, _ in model.dynamics.latents]
+    for name, place in _HIDDEN[task.name].items():
+        values = [latent[place] for latent, _ in model.dynamics.latents]
         known = sorted(set(values))
         found[name] = np.array([known.index(value) for value in values], np.int64)[owner]
     return found
