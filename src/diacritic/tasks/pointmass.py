@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files.convention import Convention, Factor
-from diacritic.tasks.base import SimulatedTask
-from diacritic.tasks.protocol import Floats, Frames, Ints, Latents, given_latents
+from diacritic.tasks.protocol import Floats, Frames, Ints, Latents, Task, given_latents
 
 FAR, REACHED = 0.3, 0.05  # metres from home to a gate or a goal; how near to a goal an episode must end
 DRAG, LARGEST = 0.8, 0.3  # share of a displacement that is covered; metres per axis and step
@@ -23,7 +22,7 @@ AXES = {"gate": 1, "goal": 0}  # a gate lies above or below home, a goal to its 
 
 
 @dataclass(frozen=True)
-class PointMass(SimulatedTask):
+class PointMass(Task):
     """Go to the cued goal after a wait; with two cues by way of the cued gate."""
 
     name = "point-mass"

@@ -1,23 +1,26 @@
-"""The Task protocol: a task with its own physics that is recorded, learned from, played in closed loop and judged.
+"""The Task interface: a task with its own physics that is recorded, learned from, played in closed loop and judged.
 
 Everything above this room is written against `Task` and `Batch`. A task declares data (channels, phases, windows,
 decisions, classes, gate) and simulates many episodes at once. Steps count from 0.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files.convention import Convention
+from diacritic.tasks.strata import stratified
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Frames = NDArray[np.uint8]
 Latents = Mapping[str, Ints]  # name → one integer per episode
+Made = TypeVar("Made")
 SYMBOL = "symbol"  # the name of Ō_t among what is given
 
 
@@ -132,88 +135,138 @@ class Batch(Protocol):
         ...
 
 
-@runtime_checkable
-class Task(Protocol):
-    """A task with its own physics and a scripted expert."""
+class Task(ABC):
+    """A task with its own physics and a scripted expert: what it must say, and usual answers that it may override.
+
+    A task is a frozen dataclass whose fields are its parameters.
+    """
+
+    name: str = ""
+    """Under which the registry knows it."""
+    version: int = 1
+    packages: Sequence[str] = ("numpy",)
+    """Packages whose versions decide a recording."""
+    channels: Sequence[str] = ()
+    """Names of the observation's numbers."""
+    camera_channels: Sequence[int] = ()
+    """The channels that a policy with camera frames still reads beside them."""
+    action_names: Sequence[str] = ()
+    acting_phases: Sequence[str] = ()
+    """The phases in which the expert acts on a class: their rates are reported beside those of the windows."""
 
     @property
-    def name(self) -> str:
-        """Under which the registry knows it."""
-        ...
+    @abstractmethod
+    def phases(self) -> Sequence[str]:
+        """The name of each step's phase."""
 
     @property
-    def version(self) -> int: ...
+    @abstractmethod
+    def windows(self) -> Mapping[str, range]:
+        """The waiting gaps in which memory is looked at, in order."""
+
     @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Plain values, for a manifest; the registry makes an equal task from them."""
-        ...
+    @abstractmethod
+    def levels(self) -> Mapping[str, int]:
+        """The classes on which the expert acts, and how many values each has."""
+
+    @property
+    @abstractmethod
+    def decisions(self) -> Mapping[str, int]:
+        """The first step at which the expert's action depends on a class that has more than one value."""
+
+    @property
+    @abstractmethod
+    def latents(self) -> Mapping[str, int]:
+        """Hidden values that an episode draws, each uniform on its number of levels."""
+
+    @property
+    @abstractmethod
+    def reveals(self) -> Sequence[int]:
+        """The steps at which what is hidden is revealed, in order."""
+
+    @property
+    @abstractmethod
+    def convention(self) -> Convention:
+        """What of an observation counts as seen."""
+
+    @abstractmethod
+    def choices(self, latents: Latents) -> dict[str, Ints]:
+        """The classes on which the expert acts, each [N], from hidden values."""
+
+    @abstractmethod
+    def symbolic_action(self, t: int, choices: Mapping[str, int]) -> str:
+        """The expert's action as a symbol, which names the class on which it depends."""
+
+    @abstractmethod
+    def symbolic_observation(self, t: int, latents: Mapping[str, int]) -> str:
+        """What step t shows by design."""
+
+    @abstractmethod
+    def displayed(self, t: int, latents: Latents) -> Ints:
+        """The number that is shown at step t, [N]; −1 where nothing is."""
+
+    @abstractmethod
+    def initial_state(self, observations: Floats) -> Floats:
+        """Where the things that an episode meets stand at its start, [N, axes], read from recorded observations."""
+
+    @abstractmethod
+    def executable(self, wanted: Floats) -> NDArray[np.float32]:
+        """The action that the body takes when a policy wants this one, [..., action names]; never NaN."""
+
+    @abstractmethod
+    def action_error(self, executed: Floats, expert: Floats) -> Floats:
+        """How far apart two actions lead, in centimetres, [...]."""
+
+    @abstractmethod
+    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
+        """Episodes to be played, on some threads, rendered by some processes; neither changes a number."""
+
+    def require(self, holds: bool, field: str, reason: str) -> None:
+        """Refuse an impossible parameter in one line."""
+        if not holds:
+            raise UserError(f"{self.name}.{field}", reason)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields as plain values, for a manifest; the registry makes an equal task from them."""
+        fields: Any = self
+        return asdict(fields)
+
+    @property
+    def known_name(self) -> str:
+        """The name in the registry that implies the most parameters."""
+        return self.name
+
+    @property
+    def implied(self) -> Mapping[str, Any]:
+        """The parameters that `known_name` implies."""
+        return {}
 
     @property
     def title(self) -> str:
-        """The name with the parameters that differ from their defaults."""
-        ...
+        """The name with the parameters that differ from their defaults: `two-cues gap=20`."""
+        usual, own = type(self)().parameters, self.parameters
+        changed = {key: value for key, value in own.items() if key not in self.implied and value != usual[key]}
+        return " ".join([self.known_name, *(f"{key}={value}" for key, value in changed.items())])
 
     @property
     def least_episodes(self) -> int:
         """How many episodes a recording of a study has at least."""
-        ...
+        return 1024
 
-    @property
-    def packages(self) -> Sequence[str]:
-        """Packages whose versions decide a recording."""
-        ...
-
-    @property
-    def channels(self) -> Sequence[str]:
-        """Names of the observation's numbers."""
-        ...
-
-    @property
-    def camera_channels(self) -> Sequence[int]:
-        """The channels that a policy with camera frames still reads beside them."""
-        ...
-
-    @property
-    def action_names(self) -> Sequence[str]: ...
     @property
     def horizon(self) -> int:
-        """Number T of decisions; an observation precedes each."""
-        ...
+        """Number T of decisions; an observation precedes each, and one follows the last."""
+        return len(self.phases)
+
+    def phase_steps(self, phase: str) -> range:
+        """The steps of one phase; empty where the task has none."""
+        return phase_steps(self, phase)
 
     @property
-    def phases(self) -> Sequence[str]:
-        """The name of each step's phase."""
-        ...
-
-    @property
-    def acting_phases(self) -> Sequence[str]:
-        """The phases in which the expert acts on a class: their rates are reported beside those of the windows."""
-        ...
-
-    @property
-    def windows(self) -> Mapping[str, range]:
-        """The waiting gaps in which memory is looked at, in order."""
-        ...
-
-    @property
-    def levels(self) -> Mapping[str, int]:
-        """The classes on which the expert acts, and how many values each has."""
-        ...
-
-    @property
-    def decisions(self) -> Mapping[str, int]:
-        """The first step at which the expert's action depends on a class that has more than one value."""
-        ...
-
-    @property
-    def latents(self) -> Mapping[str, int]:
-        """Hidden values that an episode draws, each uniform on its number of levels."""
-        ...
-
-    @property
-    def reveals(self) -> Sequence[int]:
-        """The steps at which what is hidden is revealed, in order."""
-        ...
+    def gate(self) -> TaskGate:
+        """How a run is judged: by every window and every decision."""
+        return TaskGate("full", tuple(self.windows), tuple(self.decisions))
 
     @property
     def handover(self) -> str | None:
@@ -221,63 +274,54 @@ class Task(Protocol):
 
         A policy that imitates late can be judged from there on, with its memory watching before.
         """
-        ...
-
-    @property
-    def gate(self) -> TaskGate: ...
-    @property
-    def convention(self) -> Convention:
-        """What of an observation counts as seen."""
-        ...
+        return None
 
     @property
     def questions(self) -> Sequence[Question]:
         """What codes are asked about, besides the requirement; none asks about every hidden value."""
-        ...
+        return ()
 
-    def choices(self, latents: Latents) -> dict[str, Ints]:
-        """The classes on which the expert acts, each [N], from hidden values."""
-        ...
+    def draw(self, episodes: int, seed: int) -> Latents:
+        """Hidden values of so many episodes, balanced, as a recording draws them."""
+        convention = self.convention
+        return stratified(convention.strata, episodes, seed, {**convention.nuisances, **convention.coins})
 
-    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """The expert's action at every step as a number [T, N], and the names of the numbers."""
-        ...
-
-    def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """What each step is designed to show, in the same form; from it the requirement follows without recording."""
-        ...
-
-    def displayed(self, t: int, latents: Latents) -> Ints:
-        """The number that is shown at step t, [N]; −1 where nothing is."""
-        ...
+    @property
+    def frames_late(self) -> bool:
+        """Whether a camera frame is taken after its step instead of before it."""
+        return False
 
     def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
         """Further hidden values, each [N], that are read from recorded observations [T, N, channels]."""
-        ...
+        return {}
 
-    def initial_state(self, observations: Floats) -> Floats:
-        """Where the things that an episode meets stand at its start, [N, axes], read from recorded observations."""
-        ...
+    def symbolic_actions(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """The expert's symbolic actions [T, N] and their names: equal where classes and coins are equal."""
+        choices = self.choices(latents)
+        tossed = {name: latents[name] for name in self.convention.coins}
+        rows, which = _distinct({**tossed, **{name: choices[name] for name in self.levels}})
+        table, names = numbered([[self.symbolic_action(t, row) for row in rows] for t in range(self.horizon)])
+        return table[:, which], names
 
-    def executable(self, wanted: Floats) -> NDArray[np.float32]:
-        """The action that the body takes when a policy wants this one, [..., action names]; never NaN."""
-        ...
+    def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """What each step is designed to show, in the same form; from it the requirement follows without recording."""
+        rows, which = _distinct(latents)
+        table, names = numbered([[self.symbolic_observation(t, row) for row in rows] for t in range(self.horizon)])
+        return table[:, which], names
 
-    def action_error(self, executed: Floats, expert: Floats) -> Floats:
-        """How far apart two actions lead, in centimetres, [...]."""
-        ...
-
-    def draw(self, episodes: int, seed: int) -> Latents:
-        """Hidden values of so many episodes, as a recording draws them."""
-        ...
-
-    def demonstrate(self, latents: Latents, seed: int, simulation: Simulation = ...) -> Demonstration:
+    def demonstrate(
+        self,
+        latents: Latents,
+        seed: int,
+        simulation: Simulation = Simulation(),  # noqa: B008 (frozen)
+    ) -> Demonstration:
         """The expert plays one episode for each configuration of hidden values."""
-        ...
-
-    def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
-        """Episodes to be played, on some threads, rendered by some processes; neither changes a number."""
-        ...
+        count = len(next(iter(latents.values())))
+        batch = self.batch(count, seed, threads=simulation.threads, processes=simulation.processes)
+        try:
+            return play_expert(self, batch, latents, simulation.frames, self.frames_late)
+        finally:
+            batch.close()
 
 
 def phase_steps(task: Task, phase: str) -> range:
@@ -343,3 +387,18 @@ def play_expert(
         batch.outcome()["success"],
         np.stack(pictures) if pictures else None,
     )
+
+
+def from_parameters(kind: Callable[..., Made], name: str, parameters: Mapping[str, Any]) -> Made:
+    """A dataclass of a task with its parameters; one that it does not have is refused by name."""
+    there = getattr(kind, "__dataclass_fields__", {})
+    for field in parameters:
+        if field not in there:
+            raise UserError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(there))}")
+    return kind(**parameters)
+
+
+def _distinct(values: Latents) -> tuple[list[dict[str, int]], NDArray[np.int64]]:
+    """The different rows of some labels, and of each episode which of them it has."""
+    table, which = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
+    return [dict(zip(values, row, strict=True)) for row in table.T.tolist()], which.reshape(-1)

@@ -13,8 +13,7 @@ from certify.core.requirement import Requirement
 from certify.errors import UserError
 from diacritic.files.convention import Convention
 from diacritic.files.demos import Demos
-from diacritic.tasks.base import SimulatedTask
-from diacritic.tasks.protocol import Floats, Ints, Latents
+from diacritic.tasks.protocol import Floats, Ints, Latents, Task
 
 NO_SIMULATOR = "this recording has no simulator: register a task to roll out"
 POSITIVE = 1e-9  # bits; a requirement below is none
@@ -64,7 +63,7 @@ def decision_class(demos: Demos, name: str, step: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedTask(SimulatedTask):
+class RecordedTask(Task):
     """The `Task` of a recording that no registered task made; windows and decisions are those of its certificate."""
 
     demos: Demos

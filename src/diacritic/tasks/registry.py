@@ -7,8 +7,7 @@ from typing import Any
 from certify import Model, zoo
 from certify.errors import UserError
 from diacritic.files.demos import Demos
-from diacritic.tasks.base import from_parameters
-from diacritic.tasks.protocol import Task
+from diacritic.tasks.protocol import Task, from_parameters
 from diacritic.tasks.recorded import RecordedTask
 
 Factory = Callable[..., Task]

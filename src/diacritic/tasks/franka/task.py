@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diacritic.files.convention import Convention
-from diacritic.tasks.base import SimulatedTask
 from diacritic.tasks.franka import convention, layout
 from diacritic.tasks.franka.quaternions import rotated
 from diacritic.tasks.franka.timeline import Step
-from diacritic.tasks.protocol import Batch, Floats, Ints, Latents, Question
+from diacritic.tasks.protocol import Batch, Floats, Ints, Latents, Question, Task
 from diacritic.tasks.strata import stratified
 
 _DISTRACTORS = 4
@@ -26,7 +25,7 @@ _FEW = 8  # as they would with fewer episodes of each
 
 
 @dataclass(frozen=True)
-class FrankaTask(SimulatedTask):
+class FrankaTask(Task):
     """What all tasks share. A parameter that cannot be is refused when the task is made."""
 
     version = 2

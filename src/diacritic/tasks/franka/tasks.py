@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from certify.errors import UserError
-from diacritic.tasks.base import from_parameters
 from diacritic.tasks.franka.convention import MASS_CLASSES
 from diacritic.tasks.franka.layout import CHANNELS, DISPLAY_CHANNELS
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import Step, approach, grasp, place, serial, weigh
-from diacritic.tasks.protocol import Ints, Latents, Question, TaskGate
+from diacritic.tasks.protocol import Ints, Latents, Question, TaskGate, from_parameters
 
 _THETA = 32  # hidden modes of `two-cues`; its classes are a few bits of the mode
 _SCAN = 3  # steps for which a whole number is displayed
