@@ -41,10 +41,10 @@ PARTS = {"training": "seconds", "forecasters": "forecaster_seconds", "closed loo
 
 def small(updates: int, episodes: int) -> None:
     """A small part of the table, from demonstrations to rows."""
+    from diacritic.files.ledger import read_ledger
     from diacritic.studies.choose import cells_of  # these need the simulator, the rest does not
     from diacritic.studies.collect import import_results
     from diacritic.studies.job_manifest import export, pack
-    from diacritic.studies.ledger import read_ledger
     from diacritic.studies.recordings import recording
     from reproduction.catalogue import STUDIES
 
@@ -78,7 +78,7 @@ def small(updates: int, episodes: int) -> None:
 
 def recorded(results: Path) -> None:
     """What the ledger says of the whole table, and what every cohort took alone."""
-    from diacritic.studies.ledger import read_ledger
+    from diacritic.files.ledger import read_ledger
 
     rows = read_ledger(results / f"{STUDY}.jsonl")
     for device in sorted({row["device"] for row in rows}):

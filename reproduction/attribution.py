@@ -20,6 +20,7 @@ from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import Cell, leak_table
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
+from diacritic.files.ledger import Row, merge_ledger
 from diacritic.files.run import CodedEpisodes, RunManifest
 from diacritic.files.versions import versions
 from diacritic.measure.gates import task_gate
@@ -30,7 +31,6 @@ from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.policies import Floats, Ints, Policies, stack_scales
 from diacritic.rollout.run_loading import Group, StoredRun
-from diacritic.studies.ledger import Row, merge_ledger
 from diacritic.tasks.franka.layout import SLICES
 from diacritic.tasks.protocol import Simulation, Task
 from diacritic.tasks.registry import make as make_task

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from certify.errors import UserError
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
 from reproduction.derive import mean_rate, rates_of, sufficient

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from statistics import mean
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.verdicts import NO_ESTIMATE, Count, Range, Value
 

@@ -8,8 +8,8 @@ from statistics import mean, stdev
 from typing import Any
 
 from certify.errors import UserError
+from diacritic.files.ledger import Row, read_ledger
 from diacritic.measure.statistics import wilson
-from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.results import KEYS
 
 Value = Callable[[Row], float | None]

@@ -14,9 +14,9 @@ import numpy as np
 from certify import Model
 from certify.stationary.machine import StationaryMachine, Verdict, right_for_ever
 from certify.stationary.process import Process
+from diacritic.files.ledger import Row
 from diacritic.rollout.forever import forget_for_ever, stationary_machine
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import Row
 from diacritic.tasks.named import named_model, named_process
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.forgetting import Merged, cohort_traces, forget

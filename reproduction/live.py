@@ -11,8 +11,8 @@ from statistics import mean
 
 from certify.progress import track
 from diacritic.files.atomic import write_text
+from diacritic.files.ledger import Row, merge_ledger, read_ledger
 from diacritic.rollout.machine import unpacked
-from diacritic.studies.ledger import Row, merge_ledger, read_ledger
 from diacritic.studies.tasks import model_of, task
 from reproduction.beyond_paper.delays_page import between, by, counted, table
 from reproduction.live_environments import live, play

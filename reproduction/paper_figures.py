@@ -15,8 +15,8 @@ from certify.core.frontier import Source, closed_form, deterministic_frontier, l
 from certify.core.frontier import rate as least_rate
 from certify.errors import UserError
 from certify.zoo import build
+from diacritic.files.ledger import Row
 from diacritic.measure.figure import write_picture
-from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import model_of, task, windows
 from reproduction.figure_series import Point, Rows, about, jittered, means, parameters, rate, shares, widest
 

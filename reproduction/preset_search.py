@@ -20,13 +20,13 @@ from certify.zoo import build
 from certify.zoo.registry import uniform
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import load
+from diacritic.files.ledger import read_ledger
 from diacritic.measure.gates import judge_scores, task_gate
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.scores import Requirement, scores
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import read_ledger
 from diacritic.tasks.registry import make as make_task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
+from diacritic.files.ledger import Row
 from diacritic.measure.gates import THRESHOLD
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.compare import CellLine, FigureLine
 from reproduction.derive import passed

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from certify.zoo import build
+from diacritic.files.ledger import write_ledger
 from diacritic.files.run import CodedEpisodes, RunManifest
-from diacritic.studies.ledger import write_ledger
 
 HOSTILE = "<script>alert(1)</script>"
 RATES = {True: [0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], False: [0.0] * 11}

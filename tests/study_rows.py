@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 
 _FIELDS = ("learner", "preset", "steps", "gate")
 _TRAINED = {"device": "cpu", "versions": {"torch": "9"}, "code_version": "abc", "diverged": False}

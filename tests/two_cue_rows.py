@@ -6,8 +6,8 @@ from math import exp
 import numpy as np
 from study_rows import run_of
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 
 
 def runs_of(cells: Sequence[Cell], odds: Callable[[Cell, float], float], draws: int = 2) -> list[Row]:

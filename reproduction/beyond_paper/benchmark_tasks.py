@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from certify import Model
+from diacritic.files.ledger import Row
 from diacritic.files.versions import code_version, versions
 from diacritic.measure.gates import Symbolic, judge_scores
 from diacritic.measure.scores import Requirement, StepScore, scores
@@ -15,7 +16,6 @@ from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import teacher_forced
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import Row
 from diacritic.studies.tasks import Task, Windows, model_of, windows
 from diacritic.training.cohort import Cohort, Plan
 

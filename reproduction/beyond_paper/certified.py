@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from certify import Model
+from diacritic.files.ledger import Row, merge_ledger
 from diacritic.memory.certified_codes import certified_labels
-from diacritic.studies.ledger import Row, merge_ledger
 from diacritic.studies.tasks import task
 from diacritic.training.certified import CERTIFIED, train_certified
 from diacritic.training.cohort import Plan, Run

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from certify.progress import working
-from diacritic.studies.ledger import Row, merge_ledger
+from diacritic.files.ledger import Row, merge_ledger
 from reproduction.beyond_paper import delays_error, delays_runs, delays_usage
 
 Measurement = Callable[[str, int | None, str], Iterator[list[Row]]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from certify.zoo.registry import Parameter
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner

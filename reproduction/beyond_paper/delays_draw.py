@@ -12,7 +12,7 @@ import numpy as np
 
 from certify.optional import import_optional
 from diacritic.files.atomic import write_text
-from diacritic.studies.ledger import Row, read_ledger
+from diacritic.files.ledger import Row, read_ledger
 from reproduction.beyond_paper.delays_page import by, counted, filled
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # for every kind of sight

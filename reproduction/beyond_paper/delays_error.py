@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diacritic.files.ledger import Row
 from diacritic.memory.protocol import Record
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import begin, step
-from diacritic.studies.ledger import Row
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data
 from diacritic.training.reference import collect, whole_episodes

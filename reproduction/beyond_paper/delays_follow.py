@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import torch
 
+from diacritic.files.ledger import Row
 from diacritic.measure.gates import SUCCESS
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import Row
 from diacritic.training.cohort import Cohort
 from reproduction.beyond_paper.benchmark_tasks import BenchmarkTask, judge
 from reproduction.beyond_paper.delays_cells import rows_now

@@ -5,7 +5,7 @@ from statistics import geometric_mean, mean, median
 from typing import Any
 
 from certify.errors import UserError
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 
 
 def by(rows: Sequence[Row], key: str) -> dict[Any, list[Row]]:

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from certify import Model
+from diacritic.files.ledger import Row
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import Row
 from diacritic.studies.symbolic import start
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Cohort, Run

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 from diacritic.training.codebook_restart import usage
 from diacritic.training.cohort import Cohort
 from diacritic.training.symbolic import from_model

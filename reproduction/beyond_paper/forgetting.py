@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from certify.zoo.registry import find
-from diacritic.studies.ledger import Row, merge_ledger
+from diacritic.files.ledger import Row, merge_ledger
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.forgetting import forget

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import mean
 
 from diacritic.files.atomic import write_text
+from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row, read_ledger
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.cells import kind as known_before

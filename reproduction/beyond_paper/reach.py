@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import mean, median
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS, FORGETTING, kind
 from reproduction.beyond_paper.delays_cells import LEARNER as FOLLOWED

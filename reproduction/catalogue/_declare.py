@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from reproduction.derive import Derived, gathered

@@ -1,6 +1,6 @@
 """How much the forecaster matters: recorded actions in its place, fewer labels, fewer steps, wrong forecasts."""
 
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import found, franka, mean_of, reported
 from reproduction.catalogue._figures import derived, study

@@ -2,8 +2,8 @@
 
 from functools import partial
 
+from diacritic.files.ledger import Row
 from diacritic.measure.resolution import GRIDS
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue import plain_trajectories
 from reproduction.catalogue._figures import derived, study

@@ -3,10 +3,10 @@
 from functools import partial
 from math import log2
 
+from diacritic.files.ledger import Row
 from diacritic.measure.flags import CORRECT, NAMES, Evidence, Name
 from diacritic.measure.gates import THRESHOLD
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of

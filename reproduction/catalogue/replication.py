@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import full_reveal, hidden_mass, learning_targets

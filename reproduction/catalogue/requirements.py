@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue._figures import derived, study
 from reproduction.figure import Figure

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 from numpy.typing import ArrayLike
 
 from certify.errors import UserError
+from diacritic.files.ledger import Row
 from diacritic.measure.gates import THRESHOLD
 from diacritic.measure.statistics import Coefficient, contrasts, indicators, logistic, wilson
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue import cue_corridor, plain_trajectories, signpost_corridor

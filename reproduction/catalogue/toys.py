@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from certify import certify
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, model_of, task, windows
 from reproduction.catalogue._declare import RECORDED, counted, found, mean_of, reported

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.recordings import DEMONSTRATIONS
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task

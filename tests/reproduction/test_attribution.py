@@ -9,10 +9,10 @@ from measure_twin import store_run
 
 from diacritic.demos.leaks import Cell
 from diacritic.demos.record import record
+from diacritic.files.ledger import read_ledger, write_ledger
 from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.rollout.run_loading import groups
-from diacritic.studies.ledger import read_ledger, write_ledger
 from reproduction.attribution import LEAN, LEARNED, LeaningGroup, Recording, row, table, train
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 from report_inputs import ledger_row
 
 from certify.errors import UserError
-from diacritic.studies.ledger import write_ledger
+from diacritic.files.ledger import write_ledger
 from reproduction.figure_series import Rows, about, means, parameters, rate, shares, widest
 
 

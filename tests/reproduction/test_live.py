@@ -7,8 +7,8 @@ from study_rows import run_of
 
 from certify import certify
 from certify.zoo import build
+from diacritic.files.ledger import Row, merge_ledger, read_ledger
 from diacritic.rollout.machine import from_certified, packed
-from diacritic.studies.ledger import Row, merge_ledger, named, read_ledger
 from diacritic.studies.symbolic import judge
 from diacritic.studies.tasks import task
 from reproduction.__main__ import main
@@ -30,7 +30,7 @@ def solved(seed: int = 0, **more: object) -> Row:
         cell for cell in CELLS if (cell.study, cell.task.title) == ("community", "memory-chain bits=1 delay=10")
     )
     told = {"seconds": 1.0, "demos_sha256": model.digest}
-    return run_of(cell, seed, **known) | named(cell, seed) | told | more
+    return run_of(cell, seed, **known) | cell.identity(seed) | told | more
 
 
 def test_a_row_is_played_where_its_task_comes_from() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from report_inputs import ledger_row
 
-from diacritic.studies.ledger import write_ledger
+from diacritic.files.ledger import write_ledger
 from reproduction import paper_figures
 from reproduction.__main__ import main
 from reproduction.paper_figures import FIGURES, find

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from diacritic.files.ledger import read_ledger
 from diacritic.measure.scores import Requirement
-from diacritic.studies.ledger import read_ledger
 from diacritic.training.preset import PRESETS
 from reproduction.preset_search import readout, winner
 

@@ -46,10 +46,10 @@ class SelectK:
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.ledger import key_of, read_ledger
             from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.codebook import select
             from diacritic.studies.engine import StudySettings, jobs_of, run_here
-            from diacritic.studies.ledger import key_of, named, read_ledger
 
             cell = self._cell()
             folders = self.out, self.out / "work", self.demos, self.out / "runs"
@@ -61,7 +61,7 @@ class SelectK:
             def train(codes: int) -> Sequence[dict[str, Any]]:
                 tried = replace(cell, codes=codes)
                 run_here(jobs_of([tried], settings), settings, say=_quiet)
-                wanted = {key_of(named(tried, seed)) for seed in tried.run_seeds}
+                wanted = {key_of(tried.identity(seed)) for seed in tried.run_seeds}
                 rows = [row for row in read_ledger(self.out / "select-k.jsonl") if key_of(row) in wanted]
                 bits = {name: value for row in rows if row["sufficient"] for name, value in row["rate"].items()}
                 passed = sum(row["sufficient"] for row in rows)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from diacritic.files.ledger import Row
 from diacritic.measure.statistics import wilson
-from diacritic.studies.ledger import Row
 
 Shown = dict[str, Any]
 Ledgers = Mapping[str, Sequence[Row]]

@@ -83,6 +83,24 @@ class Cell:
         """The seeds of its runs."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
+    def identity(self, seed: int) -> dict[str, Any]:
+        """The fields of a row that distinguish one run of the cell from all others, and its settings."""
+        return {
+            "study": self.study,
+            "cell": self.name,
+            "task": self.task.title,
+            "learner": self.learner,
+            "preset": self.preset,
+            "seed": seed,
+            "steps": self.steps,
+            "K": self.codes,
+            "beta": self.beta,
+            "N": self.demonstrations,
+            "gate": self.gate,
+            "configuration": self.digest,
+            **({} if self.task.version == 1 else {"task_version": self.task.version}),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it, without the reference."""
         document = {key: value for key, value in vars(self).items() if key != "reference"}

@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from certify.errors import UserError
+from diacritic.files.ledger import Row
 from diacritic.studies.collect import Say, enter, summaries
 from diacritic.studies.engine import Job, StudySettings, judge_one, train_one
-from diacritic.studies.ledger import Row
 
 RETRIES = 3
 PATIENCE = 5.0  # seconds for a cluster to answer

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import mean
 
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 
 LADDER = tuple(map(Fraction, ("1", "5/4", "3/2", "2", "3", "4", "6", "8")))
 """Multiples of the bound that are tried in turn."""

@@ -11,12 +11,12 @@ import numpy as np
 from certify.progress import working
 from diacritic.files.archive import extracted
 from diacritic.files.demos import Demos
+from diacritic.files.ledger import Row, key_of, merge_ledger, read_keys
 from diacritic.files.run import BINNER, CodedEpisodes, RunManifest, write_run
 from diacritic.files.versions import versions
 from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, read_placed
-from diacritic.studies.ledger import Row, key_of, merge_ledger, named, read_keys
 from diacritic.studies.recorded import Measured, binner_of, measure, reported
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.worker import Result, read_result
@@ -66,7 +66,9 @@ def waiting(placed: Iterable[Placed], train_job: str, results: Path) -> list[tup
     for item in known:
         done = ledgers[item.cell.study]
         places = zip(item.cell.run_seeds, item.places, strict=True)
-        missing = [k for seed, (name, k) in places if name == train_job and key_of(named(item.cell, seed)) not in done]
+        missing = [
+            k for seed, (name, k) in places if name == train_job and key_of(item.cell.identity(seed)) not in done
+        ]
         if missing:
             found.append((item.cell, missing))
     return found
@@ -131,7 +133,7 @@ def summaries(rows: Sequence[Row], cells: Iterable[Cell]) -> Iterator[str]:
     """One line about each cell that has just been judged."""
     names = ("study", "cell", "learner", "preset", "steps", "gate")
     for cell in cells:
-        wanted = named(cell, 0)
+        wanted = cell.identity(0)
         mine = [row for row in rows if all(row[name] == wanted[name] for name in names)]
         if not mine:
             continue
@@ -148,7 +150,7 @@ def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
     result, notes = found.result, found.result.notes
     judged, diverged = found.row(k, cell.gate), bool(notes["diverged"][k])
     return {
-        **named(cell, result.train_job.runs[k].seed),
+        **cell.identity(result.train_job.runs[k].seed),
         "N": result.train_job.demonstrations,
         "diverged": diverged,
         **judged,

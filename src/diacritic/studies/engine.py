@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certify.progress import track, working
+from diacritic.files.ledger import Row, key_of, read_keys
 from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies import symbolic
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import RUNS, Say, enter, judge_result, summaries, waiting
 from diacritic.studies.job_manifest import export, pack
-from diacritic.studies.ledger import Row, key_of, named, read_keys
 from diacritic.studies.recordings import DEMOS, recording
 from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.train_job import TrainJob
@@ -80,7 +80,7 @@ def jobs_of(cells: Iterable[Cell], settings: StudySettings) -> list[Job]:
 def missing_cells(cells: Iterable[Cell], results: Path) -> list[Cell]:
     """Cells of which some run is in no ledger; a run that another study made counts as well."""
     done = {key for path in results.glob("*.jsonl") for key in read_keys(path)}
-    return [cell for cell in cells if any(key_of(named(cell, seed)) not in done for seed in cell.run_seeds)]
+    return [cell for cell in cells if any(key_of(cell.identity(seed)) not in done for seed in cell.run_seeds)]
 
 
 def train_one(job: Job, settings: StudySettings) -> None:

@@ -10,7 +10,6 @@ from certify.errors import UserError
 from diacritic.files.atomic import make_folder, path_atomic
 from diacritic.files.job import EXCHANGE, REMEDY, read_job, write_job
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import named
 from diacritic.studies.recordings import DEMOS, demonstrations, recording, recording_name
 from diacritic.training.cohort import Run
 from diacritic.training.cohort_batching import RUNS
@@ -89,7 +88,7 @@ def _placed(item: Mapping[str, Any], train_jobs: Mapping[str, TrainJob], place: 
     """A cell as `export` wrote it; its places are runs of the training jobs."""
     try:
         placed = Placed(Cell.from_dict(item["cell"]), tuple((name, k) for name, k in item["places"]))
-        _ = placed.cell.name, placed.cell.digest, named(placed.cell, 0)
+        _ = placed.cell.name, placed.cell.digest, placed.cell.identity(0)
     except UserError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from certify.errors import UserError
 from diacritic.files.atomic import make_folder, path_atomic
-from diacritic.studies.ledger import REQUIRED, read_ledger
+from diacritic.files.ledger import REQUIRED, read_ledger
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

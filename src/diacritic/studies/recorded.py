@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.files.demos import Demos
+from diacritic.files.ledger import Row
 from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.evaluate import evaluation_of, mean_over
 from diacritic.measure.flags import CORRECT
@@ -25,7 +26,6 @@ from diacritic.memory.shape import Architecture
 from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
-from diacritic.studies.ledger import Row
 from diacritic.tasks.protocol import Task, phase_steps
 from diacritic.tasks.registry import task_of
 from diacritic.training.worker import Result

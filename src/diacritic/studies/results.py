@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row, read_ledger
 
 Key = tuple[object, ...]
 KEYS = ("cell", "learner", "preset", "steps", "gate", "configuration")

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import torch
 
+from diacritic.files.ledger import Row
 from diacritic.files.versions import code_version, versions
 from diacritic.measure.evaluate import SymbolicTrace, evaluate_symbolic
 from diacritic.measure.gates import Symbolic
@@ -14,7 +15,6 @@ from diacritic.measure.trace import symbolic_traces
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.machine import CodeMachine, packed
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row, named
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
@@ -76,7 +76,7 @@ def _rows(cell: Cell, cohort: Cohort, seconds: float) -> Iterator[Row]:
     for run, trace, diverged in traces:
         judged = judge(cell.task, gate, trace)
         yield {
-            **named(cell, run.seed),
+            **cell.identity(run.seed),
             "diverged": diverged,
             **judged,
             "sufficient": bool(judged["sufficient"]) and not diverged,

@@ -7,8 +7,8 @@ from exchanged import PLAIN
 
 from diacritic.cli import main
 from diacritic.commands.select_k import fewest_codes
+from diacritic.files.ledger import read_ledger
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import read_ledger
 from diacritic.studies.tasks import task
 
 

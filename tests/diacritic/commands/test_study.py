@@ -7,8 +7,8 @@ import pytest
 from own_study import FILE
 
 from diacritic.cli import main
+from diacritic.files.ledger import read_ledger
 from diacritic.files.lock import locked
-from diacritic.studies.ledger import read_ledger
 from diacritic.training.worker import train_folder
 
 OWN = ("--studies", str(FILE))

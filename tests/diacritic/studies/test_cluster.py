@@ -16,10 +16,10 @@ import preempted
 import pytest
 
 from certify.errors import UserError
+from diacritic.files.ledger import read_ledger
 from diacritic.studies import cluster
 from diacritic.studies.choose import cells_of, load_studies
 from diacritic.studies.engine import StudySettings, jobs_of, run_here
-from diacritic.studies.ledger import read_ledger
 
 STUDY = """
 from diacritic.studies import Study, task

@@ -12,9 +12,9 @@ from exchanged import FREE, PLAIN, exported
 from certify.errors import UserError
 from diacritic.files.archive import ResultArchives
 from diacritic.files.job import EXCHANGE
+from diacritic.files.ledger import REQUIRED, read_ledger
 from diacritic.rollout.run_loading import groups
 from diacritic.studies.collect import import_results
-from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.recorded import measure, reported
 from diacritic.studies.recordings import recording
 from diacritic.tasks.registry import make as make_task

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from exchanged import FREE, PLAIN
 
+from diacritic.files.ledger import merge_ledger, read_ledger
 from diacritic.studies.cell import Cell
 from diacritic.studies.engine import Job, StudySettings, jobs_of, missing_cells, run_here, run_one
-from diacritic.studies.ledger import merge_ledger, read_ledger
 from diacritic.studies.tasks import task
 
 TOY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, seeds=2)

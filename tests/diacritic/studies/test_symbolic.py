@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from certify import certify
+from diacritic.files.ledger import REQUIRED, read_ledger
 from diacritic.measure.evaluate import EpisodeTrace
 from diacritic.measure.trace import symbolic_traces
 from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.studies.cell import Cell
 from diacritic.studies.collect import enter
-from diacritic.studies.ledger import REQUIRED, read_ledger
 from diacritic.studies.symbolic import judge, run_cells, start
 from diacritic.studies.tasks import model_of, task
 from diacritic.training.kl_bound import kl_profile

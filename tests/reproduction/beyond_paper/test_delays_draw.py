@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from certify.errors import UserError
-from diacritic.studies.ledger import Row, read_ledger
+from diacritic.files.ledger import Row, read_ledger
 from reproduction.beyond_paper.delays_draw import FIGURES, spent, svg, write
 from reproduction.beyond_paper.delays_page import TABLES, between, filled, first_table
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from certify import certify
+from diacritic.files.ledger import read_ledger
 from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.rollout.trained_machines import machines
-from diacritic.studies.ledger import read_ledger
 from diacritic.training.cohort import Cohort, Run
 from diacritic.training.preset import Preset
 from diacritic.training.symbolic import from_model

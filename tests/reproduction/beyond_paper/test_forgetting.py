@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from diacritic.studies.ledger import merge_ledger, read_ledger
+from diacritic.files.ledger import merge_ledger, read_ledger
 from reproduction.beyond_paper import page
 from reproduction.beyond_paper.forgetting import DEVELOPMENT, HELD_OUT, KINDS, line, run_task
 

@@ -8,7 +8,7 @@ import pytest
 from study_rows import run_of
 
 from certify.errors import UserError
-from diacritic.studies.ledger import Row, read_ledger
+from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies.results import Results
 from diacritic.training.forgetting import REACHED
 from reproduction.beyond_paper.cells import CELLS, FORGETTING

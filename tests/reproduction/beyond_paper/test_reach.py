@@ -4,7 +4,7 @@ from typing import Any
 
 from study_rows import run_of
 
-from diacritic.studies.ledger import Row
+from diacritic.files.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS
 from reproduction.beyond_paper.reach import first_rows, reach, summary, surplus

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diacritic.studies.ledger import read_ledger
+from diacritic.files.ledger import read_ledger
 from diacritic.studies.recordings import recorded_task
 from diacritic.studies.tasks import windows
 from diacritic.training.learner import LEARNERS

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from two_cue_rows import runs_of
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue import interventions
 from reproduction.figure import Figure

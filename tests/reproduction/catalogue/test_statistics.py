@@ -6,8 +6,8 @@ import pytest
 from study_rows import run_of
 from two_cue_rows import runs_of
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from reproduction.catalogue import statistics as distances
 from reproduction.figure import Figure

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from study_rows import run_of
 
+from diacritic.files.ledger import Row
 from diacritic.rollout.machine import CodeMachine
-from diacritic.studies.ledger import Row
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import judge
 from diacritic.studies.tasks import model_of
