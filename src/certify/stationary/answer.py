@@ -16,6 +16,7 @@ from certify.core.exact import Ints, common_denominator
 from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
 from certify.errors import UserError
+from certify.stationary.atoms import atom_relation
 from certify.stationary.chain import TooMuchWork
 from certify.stationary.frames import Frames, frames
 from certify.stationary.longrun import long_run, masses
@@ -109,7 +110,7 @@ class StationaryAnswer:
     @cached_property
     def frames(self) -> tuple[Frames, ...]:
         """How many past steps fix the law: with actions, and by observations alone; none where it is not computed."""
-        if not self.exact or self.relation.observer.size > _MOST_FRAMES:
+        if not self.exact or self.observer.kind == "group" or self.relation.observer.size > _MOST_FRAMES:
             return ()
         return tuple(frames(self.relation.observer, actions) for actions in (True, False))
 
@@ -131,7 +132,7 @@ class StationaryAnswer:
     def _conflicting(self) -> tuple[int, int] | None:
         """Two histories of one observation that no memory state may hold both; the first pair in order of length."""
         observer, classes = self.relation.observer, self.relation.classes
-        if not self.exact:
+        if not self.exact or self.observer.kind == "group":
             return None
         first: dict[int, int] = {}
         for node, o in enumerate(observer.observation.tolist()):
@@ -212,12 +213,15 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
     effort = effort or Effort()
     try:
         regime, observer, windows, mixed = _observe(process, effort)
+        relation = compatibility(observer)
     except TooMany as limit:
-        raise UserError("process", f"{limit} are reached; raise the limit, or give a smaller world") from None
-    relation = compatibility(observer)
+        relation = atom_relation(process)
+        if relation is None:
+            raise UserError("process", f"{limit} are reached; raise the limit, or give a smaller world") from None
+        regime, observer, windows, mixed = 1, relation.observer, None, ()
     inexact = windows is not None and windows.error > 0
     codes = None
-    if not inexact and relation.observer.size <= _MOST_CODES:
+    if not inexact and observer.kind != "group" and relation.observer.size <= _MOST_CODES:
         codes = fewest_codes(relation.observer, relation.conflicts, effort.seconds)
     try:
         rates = stationary_rates(process, relation, effort.steps, effort.gamma)

@@ -66,6 +66,8 @@ def _grain(answer: StationaryAnswer) -> dict[str, Any]:
     """What the checker has to enumerate: supports where (A2) holds, else plain posteriors, or the last labels."""
     if answer.observer.kind == "support":
         return {"grain": "supports"}
+    if answer.observer.kind == "group":
+        raise UserError("--certificate", "the checker lists the sets of possible states, which are too many here")
     if answer.windows is not None:
         return {"grain": "windows", "window": answer.windows.k}
     steps = Steps(answer.process)

@@ -18,7 +18,7 @@ from certify.core.exact import Ints, representatives
 from certify.core.graph import Graph, Law
 from certify.stationary.process import Process
 
-Kind = Literal["support", "posterior", "window", "model"]
+Kind = Literal["support", "posterior", "window", "model", "group"]
 MOST_NODES = 2_000_000
 V = TypeVar("V")
 _NO_PARENT = -1
