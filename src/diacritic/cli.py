@@ -16,6 +16,7 @@ from diacritic.tasks.remedies import remedies
 def commands() -> dict[str, Any]:
     """Every command by name; certify, which parses for itself, apart."""
     from diacritic.commands.arena import Arena
+    from diacritic.commands.atlas import Atlas
     from diacritic.commands.audit import Audit
     from diacritic.commands.export import Export, Play
     from diacritic.commands.ledger import Ledger
@@ -46,6 +47,7 @@ def commands() -> dict[str, Any]:
         "report": Report,
         "study": StudyCommand,
         "arena": Arena,
+        "atlas": Atlas,
         "ledger": Ledger,
         "select-k": SelectK,
     }

@@ -55,6 +55,26 @@ def _inner(item: Any) -> str:
     return readable(item) if plain else repr(str(item))  # quoted, for it may hold the separators
 
 
+class Legend:
+    """A symboliser for images and long tuples: text of up to `width` letters as it is, anything longer as ``obs#12``.
+
+    `raw` keeps what each short name stands for.
+    """
+
+    def __init__(self, width: int = 40) -> None:
+        self.width = width
+        self.raw: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+
+    def __call__(self, raw: Any) -> str:
+        text = readable(raw)
+        if len(text) <= self.width:
+            return text
+        name = self._names.setdefault(text, f"obs#{len(self._names)}")
+        self.raw.setdefault(name, raw)
+        return name
+
+
 @dataclass(frozen=True)
 class Adapter(Generic[H]):
     """A task as the certifier needs it. All of its randomness must be in the hidden value or in the expert's law.

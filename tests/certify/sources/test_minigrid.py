@@ -1,0 +1,48 @@
+"""MiniGrid and BabyAI with a planner and with the bot; a legend for what they show."""
+
+import numpy as np
+import pytest
+
+from certify import UserError, certify
+from certify.sources.adapter import Legend, to_model
+
+pytest.importorskip("minigrid")
+
+from certify.sources.minigrid import from_minigrid, ids
+
+
+def peak(name: str, layouts: int, full: bool = False) -> float:
+    return max(step.upper for step in certify(to_model(from_minigrid(name, layouts, 16, full))).steps)
+
+
+def test_the_object_at_the_start_must_be_remembered() -> None:
+    assert peak("MiniGrid-MemoryS7-v0", 48) > 0.5
+    assert peak("MiniGrid-MemoryS7-v0", 48, full=True) == 0
+
+
+@pytest.mark.parametrize("name", ["MiniGrid-Empty-5x5-v0", "MiniGrid-DoorKey-5x5-v0"])
+def test_planner(name: str) -> None:
+    adapter = from_minigrid(name, 2, 40)
+    model = to_model(adapter)
+    assert model.episodes is not None
+    ends = [model.graph.observations[k] for k in model.episodes.observation[:, -1]]
+    assert ends == ["end", "end"]  # the goal was reached, the door on the way opened
+    assert "2 layouts, at most 40 steps" in adapter.modified
+
+
+def test_the_bot() -> None:
+    assert to_model(from_minigrid("BabyAI-GoToLocalS5N2-v0", 2, 12)).horizon == 12
+
+
+def test_a_task_that_the_planner_does_not_know_says_so() -> None:
+    with pytest.raises(UserError, match="has no goal that the planner knows"):
+        to_model(from_minigrid("MiniGrid-Fetch-5x5-N2-v0", 1, 4))
+    assert len(ids()) >= 178
+
+
+def test_long_observations_have_short_names_and_are_kept() -> None:
+    legend = Legend()
+    image = np.arange(147)
+    assert legend("hall") == "hall"
+    assert [legend(image), legend(image + 1), legend(image.copy())] == ["obs#0", "obs#1", "obs#0"]
+    assert np.array_equal(legend.raw["obs#1"], image + 1)
