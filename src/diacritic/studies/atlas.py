@@ -173,7 +173,7 @@ def page(found: list[Card]) -> str:
         "# Atlas",
         "",
         f"{len(certified)} tasks of {len({card['family'] for card in certified})} families, certified one by one by",
-        "`diacritic atlas`; the rows are in `results/atlas.jsonl`. Bits are those of the experts that the families come",
+        "`diacritic atlas`; the rows are in `results/atlas.jsonl`. Bits are those of the experts that families come",
         "with, in the layouts and steps that a row names. *Without a clock* are the least bits of one update for all",
         "steps, at a random step; *frames* the fewest last observations that determine what the expert does.",
         "",
