@@ -1,9 +1,12 @@
 """`diacritic need`: how much memory raw demonstrations ask for."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
+import numpy as np
 import tyro
 
 from certify.errors import UserError
@@ -19,6 +22,9 @@ class NeedCommand:
     """Folder of need.json, witnesses.json and need.html."""
     camera: str | None = None
     """Pictures or a video to read beside the numbers."""
+    embedding: str | None = None
+    """What frames show, as further columns: `learned` by a small network from the dataset itself, a .npy of [T, N, e], or
+    MODULE:FUNCTION from frames [n, height, width, 3] to [n, e]."""
     align: str = "auto"
     """The clock: auto, step, progress, phase, phase:COLUMN or events."""
     tolerance: float = 0.05
@@ -40,6 +46,10 @@ class NeedCommand:
         if self.plants < 0:
             raise UserError("--plants", "must not be negative")
         demos = load(self.dataset, camera=self.camera)
+        if self.embedding is not None:
+            from diacritic.need.embedding import with_embedding
+
+            demos = with_embedding(demos, _embedding(self.embedding), self.seed)
         if self.check is not None:
             from diacritic.files.need import read_witnesses
             from diacritic.need.check import check_witnesses
@@ -70,3 +80,21 @@ class NeedCommand:
         report(answer, out=paths[-1], title=f"Need of {answer.recording.task}", film=False)
         print("wrote " + ", ".join(str(path) for path in paths))
         return 0
+
+
+def _embedding(word: str) -> Any:
+    """An array, a function, or nothing where the network is to be learned."""
+    if word == "learned":
+        return None
+    if not word.endswith(".npy"):
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            return resolve_name(word)
+        except (ImportError, AttributeError, ValueError):
+            raise UserError(word, "is not a function; give `learned`, a file .npy, or MODULE:FUNCTION") from None
+        finally:
+            sys.path.pop(0)
+    try:
+        return np.load(word, allow_pickle=False)
+    except (OSError, ValueError):
+        raise UserError(word, "is not a file of one array; write it with numpy.save") from None

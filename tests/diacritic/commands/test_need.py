@@ -26,7 +26,12 @@ def test_from_a_recording_to_verified_witnesses(tmp_path: Path, capsys: pytest.C
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     save(recorded("cues-1-of-2"), tmp_path / "demos")
-    for bad in (["nowhere"], [str(tmp_path / "demos"), "--align", "dawn"], [str(tmp_path / "demos"), "--plants", "-1"]):
+    for bad in (
+        ["nowhere"],
+        [str(tmp_path / "demos"), "--align", "dawn"],
+        [str(tmp_path / "demos"), "--embedding", "none.npy"],
+        [str(tmp_path / "demos"), "--embedding", "no.such:thing"],
+    ):
         assert main(["need", *bad, "-o", str(tmp_path / "out")]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "out").exists()
