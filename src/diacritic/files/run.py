@@ -6,10 +6,10 @@ and the declared versions of the rooms that decide results. A run exists when it
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,3 +223,21 @@ def _refuse_another(path: Path, digest: str) -> None:
     if finished.sha256[WEIGHTS] != digest:
         reason = "is a finished run with other weights; move it away and run the same command again"
         raise UserError(str(path), reason)
+
+
+class HasPaths(Protocol):
+    """What training gives back knows where its runs are."""
+
+    @property
+    def paths(self) -> Sequence[Path]: ...
+
+
+RunsLike = HasPaths | Path | str | Iterable[Path | str]
+
+
+def run_paths(runs: RunsLike) -> list[Path]:
+    """The folder of every run; each name is that of a run, or of a folder of runs."""
+    if isinstance(runs, str | Path):
+        return find_runs([Path(runs)])
+    given = runs if isinstance(runs, Iterable) and not hasattr(runs, "paths") else getattr(runs, "paths")  # noqa: B009
+    return find_runs([Path(path) for path in given])

@@ -5,7 +5,7 @@ from pathlib import Path
 from certify.atomic import write_text
 from certify.errors import UserError
 from certify.stationary.machine import StationaryMachine, Verdict, right_for_ever
-from diacritic.files.run_paths import RunsLike, run_paths
+from diacritic.files.run import RunsLike, run_paths
 from diacritic.measure.runs import run_model
 from diacritic.memory.saved import load_run
 from diacritic.rollout.forever import proved, stationary_machine

@@ -10,10 +10,9 @@ from certify import Model
 from certify.core.exact import group_sums, pair, rank
 from certify.core.relations import Relation
 from certify.errors import UserError
-from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
-from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores
+from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores, uncoloured, whole_numbers
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import Cells, ExpertTrace, branches, gather
 

@@ -12,10 +12,9 @@ from certify import Model
 from certify.core.colouring import Budget
 from certify.core.relations import Relation
 from certify.errors import UserError
-from diacritic.measure.colours import uncoloured
 from diacritic.measure.counts import Counts, Floats, Partition, correction
 from diacritic.measure.plugin import conditional_entropy, joint
-from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes
+from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes, uncoloured
 
 Ints = NDArray[np.integer[Any]]
 

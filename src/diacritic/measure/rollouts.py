@@ -10,7 +10,7 @@ import numpy as np
 from certify.progress import working
 from diacritic.files.arrays import write_npz
 from diacritic.files.atomic import write_json
-from diacritic.files.run_paths import RunsLike, run_paths
+from diacritic.files.run import RunsLike, run_paths
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
 from diacritic.rollout.run_loading import Group, groups

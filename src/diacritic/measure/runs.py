@@ -13,8 +13,7 @@ from certify.errors import UserError
 from certify.progress import working
 from diacritic.demos.readers import is_recording, load
 from diacritic.files.demos import Demos
-from diacritic.files.run import RunManifest, read_manifest, read_model
-from diacritic.files.run_paths import RunsLike, run_paths
+from diacritic.files.run import RunManifest, RunsLike, read_manifest, read_model, run_paths
 from diacritic.measure.probe import saved_probe
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.symbolic_run import examine_symbolic

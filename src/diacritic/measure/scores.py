@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify import Model, UserError
-from certify.core.colouring import Budget
-from certify.core.exact import Ints
+from certify.core.colouring import Budget, minimum_entropy
+from certify.core.exact import Ints, Masses, group_sums, pair, rank, representatives
+from certify.core.floors import bitmasks
 from certify.core.model import episode_nodes
-from certify.core.relations import Relation
+from certify.core.relations import Relation, blocks
 from certify.core.requirement import Requirement
-from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
 from diacritic.rollout.occupancy import Cells, ExpertTrace, law_table
 from diacritic.tasks.recorded import POSITIVE
@@ -123,3 +123,35 @@ def _fitting(labels: ArrayLike, count: int) -> Ints:
     if array.shape != (count,) or array.dtype.kind not in "iub":
         raise UserError("labels", f"expected {count} integers, not {array.dtype} of shape {list(array.shape)}")
     return array.astype(np.int64, copy=False)
+
+
+def uncoloured(
+    relation: Relation,
+    kind: ArrayLike,
+    cell: ArrayLike,
+    budget: Budget | None = None,
+    masses: Masses | None = None,
+) -> float:
+    """Σ_cell P(cell)·H_χ(cell) over histories (all of the same mass, unless given), each with its kind of ~_t and cell.
+
+    H_χ is the least entropy of a proper colouring. With the cells of Ō alone this is the certified minimum R_t; with
+    those of (Ō, C) it is what a second memory would still need beside the code. A search that meets its limit counts
+    with the best colouring found, so that no memory is overrated.
+    """
+    budget = budget or Budget(60.0)
+    place, kinds = joint(cell), np.asarray(kind, np.int64)
+    label, count = rank(pair(place, kinds))
+    one = representatives(label, count)
+    total_of = group_sums(label, np.ones(len(label), np.int64) if masses is None else masses, count)
+    total, left = sum(int(mass) for mass in total_of), 0.0
+    for members in blocks(place[one]):
+        if len(members) > 1:
+            weights = [int(mass) for mass in total_of[members]]
+            conflicts = bitmasks(relation.conflict_matrix(kinds[one[members]]))
+            left += sum(weights) / total * minimum_entropy(weights, conflicts, budget.limits()).upper.bits
+    return left
+
+
+def whole_numbers(weights: NDArray[np.float64]) -> Masses:
+    """Probabilities as positive integers, rounded at 2⁻⁵²."""
+    return np.maximum(1, np.rint(weights * 2.0**52)).astype(np.int64)

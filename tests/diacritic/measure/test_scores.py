@@ -16,9 +16,17 @@ from certify.core.exact import Ints
 from certify.core.relations import Relation
 from certify.zoo import build
 from certify.zoo.registry import find
-from diacritic.measure.colours import uncoloured, whole_numbers
 from diacritic.measure.plugin import joint
-from diacritic.measure.scores import Requirement, StepScore, content, episode_nodes, latent_labels, scores
+from diacritic.measure.scores import (
+    Requirement,
+    StepScore,
+    content,
+    episode_nodes,
+    latent_labels,
+    scores,
+    uncoloured,
+    whole_numbers,
+)
 from diacritic.rollout.machine import CodeMachine, from_certified
 from diacritic.rollout.occupancy import Cells, teacher_forced
 
@@ -280,3 +288,24 @@ def test_node_labels_are_integers_one_a_node() -> None:
     labels: list[Ints] = [np.zeros(level.size + 1, np.int64) for level in model.graph.levels]
     with pytest.raises(UserError, match="labels: expected 2 integers"):
         content(teacher_forced(random_machine(model, 2, 0), model), labels)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counted_histories_need_what_weighted_ones_need(seed: int) -> None:
+    for document, _ in loose_models(seed, 3, histories=6):
+        model = Model.from_episodes(document)
+        requirement, occupancy = Requirement.of(model), teacher_forced(random_machine(model, 2, seed), model)
+        found = zip(
+            model.graph.levels, requirement.relations, occupancy.steps, scores(occupancy, requirement), strict=True
+        )
+        for level, relation, cells, score in found:
+            kind, cell = relation.kind[cells.node], joint(cells.observation, cells.code)
+            times = level.mass[cells.node].astype(np.int64)
+            expected = uncoloured(relation, kind, cell, masses=times)
+            rounded = uncoloured(relation, kind, cell, masses=whole_numbers(cells.weight))
+            assert rounded == pytest.approx(expected, abs=1e-9)
+            if score.sufficiency is not None and score.requirement is not None:
+                assert score.sufficiency == pytest.approx(1 - expected / score.requirement, abs=1e-9)
+            if times.sum() < 5000:
+                repeated = uncoloured(relation, np.repeat(kind, times), np.repeat(cell, times))
+                assert repeated == pytest.approx(expected, abs=1e-12)
