@@ -23,8 +23,8 @@ class NeedCommand:
     camera: str | None = None
     """Pictures or a video to read beside the numbers."""
     embedding: str | None = None
-    """What frames show, as further columns: `learned` by a small network from the dataset itself, a .npy of [T, N, e], or
-    MODULE:FUNCTION from frames [n, height, width, 3] to [n, e]."""
+    """What frames show, as further columns: `learned` by a small network from the dataset itself, a .npy of [T, N, e],
+    or MODULE:FUNCTION from frames [n, height, width, 3] to [n, e]."""
     align: str = "auto"
     """The clock: auto, step, progress, phase, phase:COLUMN or events."""
     tolerance: float = 0.05
