@@ -18,7 +18,7 @@ def test_the_demo_goes_from_the_question_to_the_page(
         raise RuntimeError(pixels.MISSING_OPENGL)
 
     monkeypatch.chdir(Path(__file__).parents[2])
-    monkeypatch.setattr(pixels, "_renderer", blind)  # as on a machine without OpenGL, on every machine
+    monkeypatch.setattr(pixels.mj, "Renderer", blind)  # as on a machine without OpenGL, on every machine
     assert Demo(out=tmp_path / "demo", seeds=1, steps=20, episodes=64, rollouts=2).run() == 0
     said = capsys.readouterr()
     assert "required bits, step by step: 0 0 0 0 0 1 2 2 2 1" in said.out
