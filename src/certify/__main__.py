@@ -84,7 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(end="", flush=True)
     except UserError as error:
         is_file = options.model and (Path(options.model).suffix or Path(options.model).exists())
-        return _refuse(f"{options.model}: {error}" if is_file else str(error))
+        named = is_file and error.place in (options.model, Path(options.model).name)
+        return _refuse(f"{options.model}: {error.reason if named else error}" if is_file else str(error))
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader of a pipe left early

@@ -61,6 +61,7 @@ def test_everything_can_be_written_and_checked(tmp_path: Path, capsys: pytest.Ca
         (["counter", "--plot", "p.svg"], "--machine draws a machine for ever"),
         (["counter", "--controller", "c.json"], "--controller: counter has its own expert"),
         (["world.pomdp"], "--controller: is missing"),
+        (["world.pomdp", "--controller", "c.json"], "certify: world.pomdp: cannot be read"),
         (["noisy-cue", "--window", "0", "--certificate", "c.json"], "there is nothing to certify"),
     ],
 )
