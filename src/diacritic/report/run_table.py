@@ -13,9 +13,10 @@ Shown = dict[str, Any]
 
 
 def view(runs: Sequence[Run]) -> Shown | None:
-    """A line for each run, and the columns for the classes that some of them report."""
+    """A line for each run, robots first, and the columns for the classes that some of them report."""
     if not runs:
         return None
+    runs = sorted(runs, key=lambda run: not run.recorded)
     lines = [line(run) for run in runs]
     classes = list(dict.fromkeys(name for each in lines for name in each["classes"]))
     return {"lines": lines, "classes": classes, "chart": closed_loop.chart(runs)}

@@ -16,6 +16,7 @@ from diacritic.report.page import report
 
 pytestmark = pytest.mark.system
 WIDE: ViewportSize = {"width": 1280, "height": 900}
+HOSTILE_FILE = "<img src=x onerror=alert(1)>"
 PHONE: ViewportSize = {"width": 390, "height": 800}
 
 
@@ -30,10 +31,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_run(folder / "runs", 7, task=HOSTILE, learner=HOSTILE)
     make_ledger(folder / "toys.jsonl")
     model = json.loads(build("gap").to_json())
-    text = json.dumps(model).replace("cue1=0", HOSTILE.replace("/", "\\/"))
+    text = json.dumps(model).replace("cue1=0", HOSTILE.replace("/", "\\/")).replace("take 0", "take <b>0</b>")
     (folder / "hostile.json").write_text(text, encoding="utf-8")
     frames = [np.full((64, 64, 3), 20 * k, np.uint8) for k in range(12)]
-    write_film(frames, folder / "film.mp4")
+    write_film(frames, folder / f"{HOSTILE_FILE}.mp4")
     report("gap", folder, out=folder / "report.html", title=HOSTILE, command=HOSTILE)
     return folder / "report.html"
 
@@ -184,10 +185,17 @@ def test_the_video_plays(opened: Page):
     opened.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
 
 
+def test_the_card_shows_a_picture_of_the_film(opened: Page):
+    drawn = "[...document.querySelector('canvas').getContext('2d').getImageData(9, 9, 1, 1).data][3]"
+    opened.wait_for_function(f"() => {drawn} === 255")
+
+
 def test_a_hostile_name_stays_text(opened: Page):
     assert opened.title() == HOSTILE
     assert opened.locator("h1").inner_text() == HOSTILE
     assert opened.evaluate("[...document.scripts].filter(s => s.textContent === 'alert(1)').length") == 0
+    assert opened.locator(".film figcaption").inner_text() == HOSTILE_FILE
+    assert opened.locator("main b, main img").count() == 0
     for place in ("#cells td", "#run-table td", ".card h2", ".origin code", "article.task h2"):
         named = f"[...document.querySelectorAll('{place}')].some(cell => cell.textContent.includes('{HOSTILE}'))"
         assert opened.evaluate(named), place

@@ -11,6 +11,7 @@ theme();
 patterns();
 all("[data-spark]").forEach(spark);
 all("[data-task]").forEach(timeline);
+all("[data-still]").forEach(still);
 all("[data-dots]").forEach((place) => dotChart(place, () => data.charts[place.id]));
 all("[data-sort]").forEach(sortable);
 all("[data-search]").forEach(searchable);

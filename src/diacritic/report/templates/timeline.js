@@ -179,6 +179,15 @@ function swatch(number) {
   return node;
 }
 
+// A picture of the film on a card: where the playhead stands.
+function still(canvas) {
+  const video = document.querySelector(`[data-task="${canvas.dataset.still}"] video`);
+  const draw = () => canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
+  if (video.readyState >= 2) draw();
+  else video.addEventListener("loadeddata", draw, { once: true });
+  video.addEventListener("seeked", draw);
+}
+
 // The small staircase on a card.
 function spark(place) {
   const task = data.tasks[Number(place.dataset.spark)], need = task.curves.find((curve) => curve.style === "need");
