@@ -26,18 +26,18 @@ STATE = int(mj.mjtState.mjSTATE_QPOS) | int(mj.mjtState.mjSTATE_MOCAP_POS)
 class Camera:
     """One renderer for one scene."""
 
-    def __init__(self, physical: bool, name: str = "table", height: int = FRAME, width: int = FRAME) -> None:
-        self._model, self._name = scene.model(physical), name
+    def __init__(self, physical: bool) -> None:
+        self._model = scene.model(physical)
         self._data = mj.MjData(self._model)
-        self._renderer = renderer(self._model, height, width)
+        self._renderer = renderer(self._model, FRAME, FRAME)
         self.close = weakref.finalize(self, self._renderer.close)  # before the interpreter takes OpenGL down
 
     def frame(self, state: np.ndarray) -> np.ndarray:
-        """The picture of one state, a row of `states` (height, width, 3), bytes."""
+        """The picture of one state, a row of `states` (128, 128, 3), bytes."""
         mj.mj_setState(self._model, self._data, state, STATE)
         mj.mj_kinematics(self._model, self._data)
         mj.mj_camlight(self._model, self._data)
-        self._renderer.update_scene(self._data, self._name)
+        self._renderer.update_scene(self._data, "table")
         return self._renderer.render()
 
 

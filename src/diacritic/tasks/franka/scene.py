@@ -77,7 +77,6 @@ def document(physical: bool, pads: int = _PADS) -> str:
   <default><geom contype="0" conaffinity="0" density="0" rgba="0.85 0.86 0.88 1"/></default>
   <worldbody>
     <camera name="table" pos="1.55 1.25 0.95" fovy="47" xyaxes="-0.7657 0.6432 0 -0.3025 -0.3601 0.8825"/>
-    <camera name="side" pos="1.28 -0.96 0.83" xyaxes="0.739 0.674 0 -0.293 0.321 0.901"/>
     <geom name="table" type="box" pos="{_text(TABLE_CENTRE)}" size="{_text(TABLE_HALF)}" rgba="0.55 0.42 0.30 1"
           contype="1" conaffinity="1" friction="0.9 0.01 0.001"/>
     {_slots(pads)}{_object(physical)}{_distractor()}
