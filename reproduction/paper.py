@@ -1,18 +1,34 @@
 """What the paper says of a cell and of a study; the engine of studies carries it and never reads it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from diacritic.studies.cell import Cell, Study
+from diacritic.studies.tasks import Task, task
 from reproduction.figure import Figure
 
 RELEASED = {
-    **dict.fromkeys(("gap", "re-reveal"), "release-toy"),
-    **dict.fromkeys(("reveal", "lost-cue"), "release-reveal"),
+    "gap-toy": "release-toy",
+    "reveal-toy": "release-reveal",
     **dict.fromkeys(("cue-corridor", "signpost-corridor"), "release-corridor"),
     **dict.fromkeys(("memory-chain", "passive-t-maze"), "release-external"),
     "stochastic-expert": "release-stochastic",
 }
 """The authors' settings of a symbolic task; those of the arm are called `release`."""
+
+
+def as_released(place: Task) -> Task:
+    """A symbolic task of ours in the form that the authors' code has."""
+    given = dict(place.parameters)
+    forms: dict[str, tuple[str, dict[str, Any]]] = {
+        "gap": ("gap-toy", given),
+        "reveal": ("reveal-toy", {key: given[key] for key in ("p",) if key in given}),
+        "lost-cue": ("reveal-toy", {"loss": "3/10"}),
+        "cue-corridor": (place.name, given | {"end": 0}),
+        "signpost-corridor": (place.name, given | {"sign": 1}),
+    }
+    name, parameters = forms.get(place.name, (place.name, given))
+    return task(name, **parameters)
 
 
 @dataclass(frozen=True)

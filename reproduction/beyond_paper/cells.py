@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, task
-from reproduction.paper import RELEASED
+from reproduction.paper import RELEASED, as_released
 
 Kind = Literal["development", "seen", "held-out, run before", "held-out"]
 NAME, FAR = "beyond-paper", 1000
@@ -76,8 +76,8 @@ def _symbolic() -> Iterator[Cell]:
     for place, settings in places:
         for learner, preset in SYMBOLIC:
             if preset == "carousel" or FAR not in dict(place.parameters).values():
-                chosen = preset if preset == "carousel" else RELEASED[place.name]
-                yield Cell(NAME, place, learner, chosen, **settings)
+                form, chosen = (place, preset) if preset == "carousel" else (as_released(place), RELEASED[place.name])
+                yield Cell(NAME, form, learner, chosen, **settings)
 
 
 CELLS = (*_recorded(), *_symbolic())

@@ -42,8 +42,10 @@ def _figure(title: str, line: Block, ours: Any) -> Figure:
     section, _, text = line["at"].partition(": ")
     given = [row(section, **line["row"])[key] if "row" in line else figure(section, key) for key in text.split()]
     paper = Count(*given) if line.get("kind") == "count" else _value(given, line)
-    declared = measured if line.get("measured") else derived
-    return declared(title, section, paper, ours, line.get("within", 0.0), line.get("better"))
+    within, better = line.get("within", 0.0), line.get("better")
+    if line.get("measured"):
+        return measured(title, section, paper, ours, within, better)
+    return derived(title, section, paper, ours, within, better, line.get("tested", True))
 
 
 def _value(given: list[Any], line: Block) -> Value:

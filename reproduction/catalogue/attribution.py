@@ -1,14 +1,22 @@
 """Is it the code that remembers? A bypass that keeps a continuous path, a code without carry, memory in the body."""
 
 from diacritic.studies.results import Results
-from reproduction.catalogue import lower_boundary, signpost_corridor
+from reproduction.catalogue import interventions, lower_boundary, signpost_corridor
 from reproduction.catalogue._figures import study
-from reproduction.derive import declared, rate_range
-from reproduction.verdicts import Count, Value
+from reproduction.derive import declared, rate_range, tally
+from reproduction.verdicts import Count, Range, Value
 
 _BLOCK = "attribution"
 _CORRIDOR = [cell for cell in signpost_corridor.CELLS if cell.learner == "bypass"]
+_WITHOUT_CARRY = [cell for cell in interventions.STUDY.cells if cell.learner == "non-persistent"]
 _CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"]
+
+
+def _body(results: Results) -> Value | None:
+    """The stretch of the class-conditional separations, from the rows of `python -m reproduction attribution`."""
+    rows = [known for known in results.files.get("attribution", ()) if known["cell"] == "code alone"]
+    apart = [cm for known in rows for cm in known["apart_cm"].values()]
+    return Range(min(apart), max(apart)) if apart else None
 
 
 def _agreeing(results: Results) -> Value | None:
@@ -28,5 +36,7 @@ STUDY = study(
             _CUES, "gap1", over_all=True
         ),
         "expert's and own occupancy: verdicts that agree": _agreeing,
+        "non-persistent code: sufficient runs": tally(_WITHOUT_CARRY),
+        "body memory of sole carriers: separation of positions in the hidden gaps, cm": _body,
     },
 )

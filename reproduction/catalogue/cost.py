@@ -1,15 +1,18 @@
 """What a step and a training run cost: latency of one step, state that is carried, seconds of training."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
+from diacritic.files.ledger import Row
+from diacritic.memory.shape import Architecture
 from diacritic.studies.results import Results
 from reproduction.catalogue import learning_targets
-from reproduction.catalogue._figures import derived, measured, study
-from reproduction.derive import gathered
-from reproduction.reference import figure, row
+from reproduction.catalogue._figures import measured, study
+from reproduction.derive import Derived, declared, gathered
+from reproduction.reference import figure
 from reproduction.verdicts import Range, Value, value
 
 if TYPE_CHECKING:
@@ -63,26 +66,57 @@ def milliseconds(learner_name: str, horizon: int) -> Value:
     return Range(*[1000 * median(taken[_WARM:])] * 2)
 
 
-def _millions() -> Value:
-    """Parameters of a plain carrier of the robot tasks."""
-    return value(sum(weight[0].numel() for weight in _cohort("plain", 33).parameters.values()) / 1e6)
+def _millions(learner_name: str) -> Value:
+    """Parameters of a policy of the robot tasks."""
+    return value(sum(weight[0].numel() for weight in _cohort(learner_name, 33).parameters.values()) / 1e6)
 
 
-def _seconds(results: Results) -> Value | None:
-    """Mean seconds of a run of the table of learning targets, where it ran."""
-    rows = gathered(results, learning_targets.of("event-agnostic"))
-    return value(mean(line["seconds"] for line in rows)) if rows else None
+def _carried() -> Value:
+    """The vector of a code in single precision, and the byte that names it."""
+    return value(4 * Architecture().code_size + 1)
 
 
-def _minutes(results: Results) -> Value | None:
-    found = _seconds(results)
-    return Range(found.low / 60, found.high / 60) if isinstance(found, Range) else None
+def _history() -> Value:
+    """Two encoded vectors for every earlier step, in single precision."""
+    return value([4 * 2 * Architecture().code_size * (horizon - 1) / 1000 for horizon in (33, 1024)])
+
+
+def _mean(told: Callable[[Row], float]) -> Derived:
+    """Over the runs of the event-agnostic learner in the table of learning targets."""
+
+    def derive(results: Results) -> Value | None:
+        rows = gathered(results, learning_targets.of("event-agnostic"))
+        return value(mean(map(told, rows))) if rows else None
+
+    return derive
+
+
+def _hours(results: Results) -> Value | None:
+    """Training of every declared run that was made on a GPU."""
+    seconds = [
+        row["seconds"] + (row.get("forecaster_seconds") or 0) for row in declared(results) if row["device"] != "cpu"
+    ]
+    return value(sum(seconds) / 3600) if seconds else None
 
 
 STUDY = study(
     "cost",
     (),
-    more=(
+    {
+        "compact student: millions of parameters": partial(_millions, "plain"),
+        "full history: millions of parameters": partial(_millions, "full-history"),
+        "code and its vector: bytes that are carried": _carried,
+        "full history at T=33 and 1024: kilobytes that are carried": _history,
+        "compact student: seconds of training": _mean(lambda row: row["seconds"]),
+        "forecaster: seconds of training": _mean(lambda row: row["forecaster_seconds"]),
+        "forecaster: its share of the training, per cent": _mean(
+            lambda row: 100 * row["forecaster_seconds"] / row["seconds"]
+        ),
+        "a run of ten thousand steps: minutes": _mean(lambda row: row["seconds"] / 60),
+        "closed loop of 128 episodes: seconds": _mean(lambda row: row["rollout_seconds"]),
+        "all training: GPU hours": _hours,
+    },
+    (
         *(
             measured(
                 f"{ours}, T={horizon}: milliseconds of a step, one core",
@@ -95,27 +129,6 @@ STUDY = study(
             for said, ours in _LEARNERS.items()
             for k, horizon in enumerate(figure(_BLOCK, "T"))
             if said == "transformer" or horizon == 33  # the others do not grow with the episode
-        ),
-        measured(
-            "compact student: millions of parameters",
-            "table.traincost",
-            value(row("table.traincost", item="compact student 10000 steps")["parameters_millions"]),
-            _millions,
-            0.03,
-        ),
-        derived(
-            "compact student: seconds of training",
-            "table.traincost",
-            value(row("table.traincost", item="compact student 10000 steps")["training_s"]),
-            _seconds,
-            better="lower",
-        ),
-        derived(
-            "a run of ten thousand steps: minutes",
-            "compute",
-            Range(*map(float, figure("compute", "run_10k_minutes"))),
-            _minutes,
-            better="lower",
         ),
     ),
 )

@@ -7,7 +7,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task
 from reproduction.catalogue._declare import RECORDED, found
 from reproduction.catalogue._figures import measured, study
-from reproduction.paper import RELEASED
+from reproduction.paper import RELEASED, as_released
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Value, value
 
@@ -30,6 +30,7 @@ def _cells() -> Iterator[Cell]:
                 known = {"cue_bits": cues.bit_length() - 1, "learner": said, "L": length}
                 paper = found("table.tmaze", {"corridor": "rate_bits"}, **known) if said else None
                 place = task("cue-corridor", R=cues, L=length)
+                place = place if preset == "carousel" else as_released(place)
                 yield Cell(NAME, place, learner, preset, "t-maze", 0.01, 6000, paper)
 
 

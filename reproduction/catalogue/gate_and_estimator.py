@@ -70,6 +70,12 @@ def _correction(results: Results) -> Value | None:
     return value(max(moved)) if moved else None
 
 
+def _beyond_null(results: Results) -> Value | None:
+    """The largest of those runs, over all grids."""
+    found = [max(known["resolution_excess"]) for known in gathered(results, _LARGE) if known.get("resolution_excess")]
+    return value(max(found)) if found else None
+
+
 def _refined(k: int, results: Results) -> Value | None:
     """The mean over the sufficient ones among those runs, on the k-th grid."""
     rows = gathered(results, _LARGE)
@@ -81,6 +87,7 @@ STUDY = study(
     "gate-and-estimator",
     (),
     {
+        "resolution sweep: largest gap between a rate and its permutation null, bits": _beyond_null,
         "binner: held-out pairs that disagree": _disagreements,
     },
     (

@@ -9,13 +9,14 @@ from diacritic.measure.gates import THRESHOLD
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
+from reproduction.catalogue import full_reveal, learning_targets
 from reproduction.catalogue._declare import ERROR_TOLERANCE, counted, franka, imitation_error, mean_of
 from reproduction.catalogue._figures import derived, measured, study
 from reproduction.catalogue.plain_trajectories import EPISODES
 from reproduction.derive import tally
 from reproduction.paper import Paper
 from reproduction.reference import block, figure
-from reproduction.verdicts import Count, Value, value
+from reproduction.verdicts import SUCCESS_TOLERANCE, Count, Value, value
 
 NAME, _BLOCK = "leak-audit", "table.audit"
 _TABLE = block(_BLOCK)
@@ -54,10 +55,35 @@ def _flagged(cells: tuple[Cell, ...], flag: Name, results: Results) -> Value | N
     return tally(cells, partial(_raises, flag))(results)
 
 
+def _false_alarms(flag: Name, results: Results) -> Value | None:
+    """Over every correct run in our ledgers on two cues or full reveal without a leak."""
+    told = [
+        row
+        for cell in dict.fromkeys(cell for study in (learning_targets.CELLS, full_reveal.CELLS) for cell in study)
+        for row in results.shown(cell)
+    ]
+    correct = [row for row in told if row["decision_error"]["slot"] < CORRECT]
+    return Count(sum(_raises(flag, row) for row in correct), len(correct)) if correct else None
+
+
 STUDY = study(
     NAME,
     CELLS,
-    more=(
+    {
+        "clean runs, all learners: correct ones that raise flag B": partial(_false_alarms, "B"),
+        "clean runs, all learners: correct ones that raise flag B′": partial(_false_alarms, "B′"),
+    },
+    (
+        *(
+            derived(
+                f"leak {millimetres:g} mm: slot accuracy in closed loop",
+                _BLOCK,
+                value(_TABLE["slot_accuracy"][k]),
+                mean_of([CELLS[k]], lambda row: row.get("slot")),
+                SUCCESS_TOLERANCE,
+            )
+            for k, millimetres in enumerate(_TABLE["delta_mm"])
+        ),
         *(
             derived(
                 f"leak {millimetres:g} mm: correct runs",

@@ -49,13 +49,26 @@ def _state(name: str, learner: str, cell: Cell) -> Figure:
     return derived(f"{name}: surplus bits in the second gap", "surplus", paper, surplus(cell), 0.1, "lower")
 
 
+def _midpoint(results: Results) -> Value | None:
+    """Mean bits beyond the requirement at one step, over the sufficient seeds."""
+    rows, t = results.complete(_KEPT), figure("surplus", "midpoint_step")
+    bits = [run["profile"][t] - run["required_profile"][t] for run in rows if run["sufficient"]]
+    return spread([mean(bits)] if bits else [], rows)
+
+
+def _about(cell: Cell, hidden: str, given: str) -> Derived:
+    return most_information([cell], Question(hidden, (given,)).title, "gap2")
+
+
 STUDY = study(
     NAME,
     (_KEPT, STILL, _ANNEALED, _INFORMED),
     {
-        "never annealed: bits on the quartile of x": most_information(
-            [_KEPT], Question("x quartile", ("slot",)).title, "gap2"
-        ),
+        "never annealed: surplus bits at the midpoint of the second gap": _midpoint,
+        "annealed: bits on the quartile of x": _about(_ANNEALED, "x quartile", "slot"),
+        "annealed: most bits on the expired class": _about(_ANNEALED, "side", "slot"),
+        "annealed: bits on the pending class": _about(_ANNEALED, "slot", "side"),
+        "never annealed: bits on the quartile of x": _about(_KEPT, "x quartile", "slot"),
         "without jitter: surplus bits in the second gap": surplus(STILL),
         "surplus bits that the jitter explains": _difference,
     },

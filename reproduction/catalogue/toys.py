@@ -12,7 +12,7 @@ from diacritic.studies.tasks import Task, model_of, task, windows
 from reproduction.catalogue._declare import RECORDED, counted, found, mean_of, reported
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, gathered, most_information, tally
-from reproduction.paper import RELEASED, Paper
+from reproduction.paper import RELEASED, Paper, as_released
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Profile, Range, Value, value
 
@@ -28,7 +28,7 @@ _AIDS = {
 }
 
 
-_RELEASE_STEPS = {"reveal": 2000, "lost-cue": 2000, "stochastic-expert": 4000}
+_RELEASE_STEPS = {"reveal-toy": 2000, "stochastic-expert": 4000}
 
 
 def _cell(place: Task, learner: str, ours: bool, beta: float, paper: Paper | None = None, **more: Any) -> Cell:
@@ -36,8 +36,9 @@ def _cell(place: Task, learner: str, ours: bool, beta: float, paper: Paper | Non
     if ours:
         return Cell(NAME, place, learner, "carousel", "full", beta, STEPS, paper, **more)
     counted = {"seeds": paper.sufficient[1]} if paper and paper.sufficient and paper.sufficient[1] <= 8 else {}
-    steps = _RELEASE_STEPS.get(place.name, STEPS)
-    return Cell(NAME, place, learner, RELEASED[place.name], "full", beta, steps, paper, **{**counted, **more})
+    form = as_released(place)
+    steps = _RELEASE_STEPS.get(form.name, STEPS)
+    return Cell(NAME, form, learner, RELEASED[form.name], "full", beta, steps, paper, **{**counted, **more})
 
 
 def _gap(learner: str, ours: bool, paper: Paper | None = None, beta: float = 0.03, gap2: int = 6, **more: Any) -> Cell:
@@ -95,7 +96,9 @@ def _pressure(ours: bool) -> Iterator[Cell]:
     rates = {"first gap": "gap1_bits", "second gap": "gap2_bits"}
     for beta in (0.01, 0.1):
         paper = found("toys.gap_rate_pressure", rates, beta=beta)
-        yield _gap("plain", ours, paper, beta=beta, demonstrations=512)
+        law = {} if ours else {"p": "4/5"}  # as the authors ran it
+        toy = task("gap", gap2=6, **law)
+        yield _cell(toy, "plain", ours, beta, paper, demonstrations=512)
 
 
 def _event_agnostic() -> Iterator[Cell]:

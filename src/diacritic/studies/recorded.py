@@ -93,7 +93,7 @@ class Measured:
             "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
             "own_sufficient": bool(gate.passes(*_gated(self.own[k]))[0]) if self.own and not by_behaviour else None,
             "first_sufficient_step": None if by_behaviour else next(first, None),
-            "resolution": self._resolution(k),
+            **self._resolution(k),
             **{
                 key: {window: mean_over(trace.scores.rate[k], steps) for window, steps in windows.items()}
                 for key, trace in (("recorded_rate", self.recorded), ("fresh_rate", self.fresh))
@@ -114,14 +114,18 @@ class Measured:
         """The numbers of the closed loop that a row reports."""
         return ("success", *self.task.levels, "action_error_cm")
 
-    def _resolution(self, k: int) -> list[float] | None:
-        """Bits in the first gap given symbol and position, on the grids `GRIDS`; none where the body stands still."""
+    def _resolution(self, k: int) -> Row:
+        """Bits in the first gap given symbol and position, on the grids `GRIDS`, and how far below a null of permuted
+        codes; none where the body stands still."""
         demos, steps = self.held_out.demos, next(iter(self.task.windows.values()), None)
         places = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
         if not steps or not places[list(steps)].std(1).any():
-            return None
+            return {"resolution": None, "resolution_excess": None}
         found = resolution_sweep(self.held_out.codes[k], demos.symbols, places, steps, GRIDS, permutations=1)
-        return [round(grid.rate, 6) for grid in found[1:]]
+        return {
+            "resolution": [round(grid.rate, 6) for grid in found[1:]],
+            "resolution_excess": [round(grid.excess, 6) for grid in found[1:]],
+        }
 
     def _imitation(self, k: int) -> dict[str, float | None]:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""

@@ -14,7 +14,7 @@ from diacritic.studies.tasks import model_of
 from reproduction.catalogue import toys
 from reproduction.verdicts import Count, Profile, Range
 
-FORGETTING = [cell for cell in toys.CELLS if cell.task.name == "reveal" and cell.demonstrations]
+FORGETTING = [cell for cell in toys.CELLS if cell.demonstrations == 48]
 STOCHASTIC = [
     cell
     for cell in toys.CELLS
