@@ -63,7 +63,7 @@ DATASETS = (
     Dataset("readout-2-32", "readout-2", {"modes": 32}),
     Dataset("readout-2-128", "readout-2", {"modes": 128}),
     Dataset("readout-2-512", "readout-2", {"modes": 512}, 1024),
-    Dataset("readout-3-32", "readout-3", {"modes": 32}),
+    Dataset("readout-3-32", "readout-3", {"modes": 32}, 512),
     Dataset("readout-3-128", "readout-3", {"modes": 128}),
     Dataset("readout-3-512", "readout-3", {"modes": 512}, 1024),
     Dataset("weighing-gap6", "weighing", {"gap": 6}),

@@ -111,7 +111,7 @@ def test_what_the_docs_say_of_every_clean_recording(row: dict[str, Any]) -> None
     assert row["fresh"] is None or row["fresh"]["identical"]
     if row["task"] == "hidden-mass":
         assert set(proof["requirement"]["grasp"]) == {0}
-        assert set(proof["strong"]["grasp"]) == {0, 1}
+        assert 1 in set(proof["strong"]["grasp"]) <= {0, 1}
     elif row["parameters"].get("classes") != 4:
         first, second, last = LEVELS[row["task"]]
         assert set(proof["requirement"]["gap1"]) == {first}
