@@ -14,7 +14,7 @@ class Atlas:
 
     families: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Which families; all if none is named."""
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("results/atlas.jsonl")
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("results/atlas/atlas.jsonl")
     """One card a line."""
     limit: int | None = None
     """At most so many new cards."""

@@ -5,8 +5,11 @@ something is carried, and the command that makes it again; a task that cannot be
 """
 
 import json
+import re
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -114,6 +117,7 @@ def run(names: Iterable[str], out: Path, limit: int | None = None, seconds: floa
             raise UserError(name, f"no family is called so; there are {', '.join(known)}")
     entries = [entry for name in names for entry in known[name]()]
     left = [entry for entry in entries if (entry.family, entry.task) not in kept][:limit]
+    out.parent.mkdir(parents=True, exist_ok=True)
     with working("atlas") as say:
         for k, entry in enumerate(left):
             say(f"{k} of {len(left)}, {entry.task}")
@@ -129,17 +133,38 @@ def load(path: Path) -> list[Card]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def card(entry: Entry, seconds: float = 2.0) -> Card:
-    """One task, or why it has no card."""
+def card(entry: Entry, seconds: float = 2.0, limit: float = 60.0) -> Card:
+    """One task, or why it has no card; building and certifying it may take `limit` seconds."""
     began = time.perf_counter()
     head: Card = {"family": entry.family, "task": entry.task, "modified": entry.modified, "full_view": entry.full}
     head["command"] = f"diacritic atlas {entry.family}"
     try:
-        answer = certify(entry.make(), seconds=seconds)
-        body = _facts(answer)
+        with _alarm(limit):
+            body = _facts(certify(entry.make(), seconds=seconds))
     except Exception as error:  # whatever a package of somebody else raises is the reason in this row
-        return head | {"reason": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return head | {"reason": re.sub(r"(?:/[^/\s]+)+/", "", said)}  # files by their names, wherever they are here
     return head | body | {"seconds": round(time.perf_counter() - began, 2)}
+
+
+class TooLong(Exception):
+    """A task was broken off; not a TimeoutError, which the searches of the certifier take as their own."""
+
+
+@contextmanager
+def _alarm(limit: float) -> Iterator[None]:
+    """Break off after so many seconds; the expert of somebody else may never end."""
+
+    def ring(*_: Any) -> None:
+        raise TooLong(f"took more than {limit:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _facts(answer: Answer) -> Card:
@@ -173,14 +198,13 @@ def page(found: list[Card]) -> str:
         "# Atlas",
         "",
         f"{len(certified)} tasks of {len({card['family'] for card in certified})} families, certified one by one by",
-        "`diacritic atlas`; the rows are in `results/atlas.jsonl`. Bits are those of the experts that families come",
-        "with, in the layouts and steps that a row names. *Without a clock* are the least bits of one update for all",
-        "steps, at a random step; *frames* the fewest last observations that determine what the expert does.",
+        "`diacritic atlas`; the rows are in `results/atlas/atlas.jsonl`. Bits are those of the experts that families",
+        "come with, in the layouts and steps that a row names. *Without a clock* are the least bits of one update for",
+        "all steps, at a random step; *frames* the fewest last observations that determine what the expert does.",
         "",
         f"- {len(free)} of {len(certified) - len(twins)} need no memory with a clock, and "
         f"{sum(card['clock_free'][1] <= ZERO for card in free)} of these none without one either.",
-        f"- {sum(not card['needs_memory'] for card in twins)} of {len(twins)} twins that show the whole grid need none",
-        "  with a clock.",
+        f"- {sum(not card['needs_memory'] for card in twins)} of {len(twins)} twins with the whole grid in view need none.",
         f"- Called memory tasks, need none: {_listed(card for card in named if not card['needs_memory'])}.",
         "",
         "| family | task | steps | peak bits | mean | without a clock | codes | frames | note |",

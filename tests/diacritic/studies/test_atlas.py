@@ -1,16 +1,21 @@
 """The atlas: cards are right, a run goes on where it stopped, failures are rows."""
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import building_twin
 import pytest
 
-from certify import Model, UserError
+from certify import Model, UserError, certify
 from certify.zoo import build
 from diacritic.cli import main
 from diacritic.studies import atlas
 from diacritic.studies.atlas import Entry, card, frame_stack, longest, page
+
+RESULTS = Path(__file__).parents[3] / "results" / "atlas" / "atlas.jsonl"
 
 
 def test_a_card() -> None:
@@ -23,9 +28,17 @@ def test_a_card() -> None:
 
 def test_a_failure_is_a_row_with_its_reason() -> None:
     def fail() -> Model:
-        raise OSError("no such\npicture")
+        raise OSError("no such\npicture: '/home/somebody/lib/maze.png'")
 
-    assert card(Entry("x", "y", fail))["reason"] == "OSError: no such picture"
+    assert card(Entry("x", "y", fail))["reason"] == "OSError: no such picture: 'maze.png'"
+
+
+def test_a_task_that_does_not_end_is_given_up() -> None:
+    def spin() -> Model:
+        while True:
+            pass
+
+    assert card(Entry("x", "y", spin), limit=0.01)["reason"] == "TooLong: took more than 0.01 s"
 
 
 @pytest.mark.parametrize("delay", [2, 3, 7])
@@ -79,3 +92,54 @@ def test_every_family_lists_its_tasks() -> None:
     assert counts["minigrid"] >= 178
     assert sum(counts.values()) > 200
     assert page([]).startswith("# Atlas")
+
+
+def literally(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """The task of an entry built in the literal way, whichever way it is built in the atlas."""
+    twin = building_twin
+    patches = ("from_latents", "from_generative")
+    for name in patches:
+        build_it = getattr(twin, name)
+        monkeypatch.setattr(
+            Model, name, staticmethod(lambda *parts, made=build_it, name="", **rest: made(*_exact(parts), **rest))
+        )
+    monkeypatch.setattr(atlas, "to_model", twin.to_model)
+    return entry.make()
+
+
+def _exact(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Weights as a mapping of fractions, and no name: what the literal builders take."""
+    horizon, weights, *rest = parts
+    pairs = weights.items() if isinstance(weights, Mapping) else weights
+    return horizon, {value: Fraction(weight) for value, weight in pairs}, *[part for part in rest if callable(part)]
+
+
+@pytest.mark.parametrize(
+    ("family", "task"),
+    [
+        ("zoo", "memory-chain bits=2 delay=10"),
+        ("zoo", "running-parity horizon=5"),
+        ("bsuite", "memory_chain bits=2 delay=5"),
+        ("bsuite", "umbrella_chain length=5"),
+        ("popgym", "POPGym RepeatFirst (1 deck) horizon=4"),
+        ("popgym", "POPGym HigherLower ranks=2 horizon=6"),
+        ("pomdp", "tiger, best policy for 4 actions"),
+        ("pomdp", "cheese, best policy for 4 actions"),
+        ("minigrid", "MiniGrid-LavaGapS5-v0"),
+        ("minigrid", "BabyAI-GoToObjS4-v0"),
+    ],
+)
+def test_committed_cards_are_found_again_by_another_path(
+    family: str, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {(one["family"], one["task"]): one for one in atlas.load(RESULTS)}[family, task]
+    (entry,) = (entry for entry in atlas.families()[family]() if entry.task == task)
+    answer = certify(literally(entry, monkeypatch), seconds=2)
+    assert [step.upper for step in answer.steps] == pytest.approx(kept["bits"], abs=1e-6)
+
+
+def test_the_page_is_that_of_the_committed_cards() -> None:
+    kept = atlas.load(RESULTS)
+    assert page(kept) == (RESULTS.parents[2] / "docs" / "atlas.md").read_text()
+    assert sum("reason" not in one for one in kept) >= 200
+    assert not any(one["needs_memory"] for one in kept if one["full_view"] and "reason" not in one)
