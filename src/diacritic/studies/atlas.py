@@ -204,7 +204,7 @@ def page(found: list[Card]) -> str:
         "",
         f"- {len(free)} of {len(certified) - len(twins)} need no memory with a clock, and "
         f"{sum(card['clock_free'][1] <= ZERO for card in free)} of these none without one either.",
-        f"- {sum(not card['needs_memory'] for card in twins)} of {len(twins)} twins with the whole grid in view need none.",
+        f"- {sum(not card['needs_memory'] for card in twins)} of {len(twins)} twins in full view need none.",
         f"- Called memory tasks, need none: {_listed(card for card in named if not card['needs_memory'])}.",
         "",
         "| family | task | steps | peak bits | mean | without a clock | codes | frames | note |",
