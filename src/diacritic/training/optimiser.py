@@ -22,7 +22,6 @@ class Adam:
         parameters: Mapping[str, Tensor],
         rates: Tensor,
         clip: float | None = None,
-        fused: bool | None = None,
         unclipped: Collection[str] = (),
     ) -> None:
         ordered = sorted(parameters, key=lambda name: name in unclipped)  # those that are clipped come first
@@ -36,8 +35,7 @@ class Adam:
         self.rates, self.clip = rates.to(self.flat), clip
         self.diverged = ~self.rates.isfinite()
         self._rate = self.rates.clone()  # what the update reads
-        use_fused = not self.flat.is_cuda if fused is None else fused
-        self._fused = self._row_by_row() if use_fused else None
+        self._rows = None if self.flat.is_cuda else self._row_by_row()
 
     def _row_by_row(self) -> torch.optim.Adam:
         """PyTorch's optimiser over rows that share this one's buffers."""
@@ -76,17 +74,14 @@ class Adam:
             self.diverged |= ~self.gradient[:, self.clipped :].norm(dim=1).isfinite()
         factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
         self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
-        if self.flat.is_cuda and self._fused is None:
+        if self._rows is None:
             self._in_one_pass(factor)
             return
         # Asking costs less than two passes that change nothing.
         if bool(((factor != 1) | self.diverged).any()):
             self.gradient[:, : self.clipped].mul_(factor.unsqueeze(1))
             self.gradient.masked_fill_(self.diverged.unsqueeze(1), 0.0)
-        if self._fused is not None:
-            self._fused.step()
-        else:
-            self._all_rows()
+        self._rows.step()
 
     def _in_one_pass(self, factor: Tensor) -> None:
         from diacritic.training.kernels.adam import descend_cuda
@@ -94,13 +89,6 @@ class Adam:
         rate, floor = self._corrected()
         buffers = self.flat, self.gradient, self.mean, self.square
         descend_cuda(buffers, factor, self.diverged, rate, floor, BETAS, self.clipped)
-
-    def _all_rows(self) -> None:
-        first, second = BETAS
-        rate, floor = self._corrected()
-        self.mean.lerp_(self.gradient, 1 - first)
-        self.square.mul_(second).addcmul_(self.gradient, self.gradient, value=1 - second)
-        self.flat.addcdiv_(self.mean * -rate.unsqueeze(1), self.square.sqrt().add_(floor.unsqueeze(1)))
 
     def _corrected(self) -> tuple[Tensor, Tensor]:
         """Rate and ε of the next step, [S] each, corrected for the bias of mean and square."""

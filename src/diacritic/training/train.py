@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from certify.progress import working
 from diacritic.files.atomic import cannot_write, make_folder, write_text
 from diacritic.files.lock import locked
 from diacritic.training.checkpoint import resume, save_checkpoint
@@ -56,13 +57,15 @@ def _train(
     chunk = max(1, plan.steps // 50)
     saved = time.monotonic()
     passed: int | None = None
-    with _bar(plan) as show, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
+    text = f"training {plan.learner.name}, {len(plan.runs)} runs"
+    with working(text) as say, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
         while cohort.step < plan.steps:
             cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
             tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps
             passed = sum(judge(cohort)) if judge is not None and tenth else passed
             log(measure(cohort) | ({} if passed is None else {"sufficient": passed}))
-            show(cohort.step, passed)
+            seen = "" if passed is None else f", {passed}/{len(plan.runs)} sufficient"
+            say(f"{cohort.step:,} of {plan.steps:,} updates{seen}")
             if checkpoint is not None and (time.monotonic() - saved >= every or cohort.step == plan.steps):
                 save_checkpoint(cohort, checkpoint)
                 saved = time.monotonic()
@@ -130,30 +133,3 @@ def _before(text: str, done: int) -> bool:
         return json.loads(text)["step"] <= done
     except (ValueError, KeyError):  # a line cut off by the interruption
         return False
-
-
-@contextmanager
-def _bar(plan: Plan) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar with the time left and the number of sufficient seeds, where somebody watches."""
-    import sys
-
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:
-        yield lambda step, passed: None
-        return
-    if not sys.stderr.isatty():
-        yield lambda step, passed: None
-        return
-    seen = TextColumn("{task.fields[seen]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), seen)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(f"{plan.learner.name}, {len(plan.runs)} runs", total=plan.steps, seen="")
-
-        def show(step: int, passed: int | None) -> None:
-            progress.update(
-                task, completed=step, seen="" if passed is None else f"{passed}/{len(plan.runs)} sufficient"
-            )
-
-        yield show

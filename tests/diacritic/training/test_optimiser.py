@@ -23,9 +23,8 @@ def _loss(p: dict[str, Tensor], step: int) -> Tensor:
 
 
 @pytest.mark.parametrize("clip", [None, 1.0])
-@pytest.mark.parametrize("fused", [True, False])
-def test_every_run_has_an_adam_of_its_own(fused: bool, clip: float | None) -> None:
-    ours = Adam(_start(), RATES, clip, fused)
+def test_every_run_has_an_adam_of_its_own(clip: float | None) -> None:
+    ours = Adam(_start(), RATES, clip)
     for _step in range(25):
         ours.descend(_loss(ours.parameters, _step).sum())
     for run in range(3):
@@ -43,8 +42,8 @@ def test_every_run_has_an_adam_of_its_own(fused: bool, clip: float | None) -> No
     assert torch.equal(ours.parameters["unused"], _start()["unused"])
 
 
-def _frozen(spoil: Callable[[int], float], rates: Tensor, fused: bool) -> tuple[Adam, list[Tensor]]:
-    ours = Adam(_start(), rates, 1.0, fused)
+def _frozen(spoil: Callable[[int], float], rates: Tensor) -> tuple[Adam, list[Tensor]]:
+    ours = Adam(_start(), rates, 1.0)
     seen = []
     for step in range(8):
         bad = torch.tensor([0.0, spoil(step), 0.0], dtype=torch.float64)
@@ -53,11 +52,10 @@ def _frozen(spoil: Callable[[int], float], rates: Tensor, fused: bool) -> tuple[
     return ours, seen
 
 
-@pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_run_without_a_gradient_is_frozen_and_harms_no_other(number: float, fused: bool) -> None:
-    good, wanted = _frozen(lambda step: 0.0, RATES, fused)
-    bad, seen = _frozen(lambda step: number if step == 3 else 0.0, RATES, fused)
+def test_a_run_without_a_gradient_is_frozen_and_harms_no_other(number: float) -> None:
+    good, wanted = _frozen(lambda step: 0.0, RATES)
+    bad, seen = _frozen(lambda step: number if step == 3 else 0.0, RATES)
     assert good.diverged.tolist() == [False, False, False]
     assert bad.diverged.tolist() == [False, True, False]
     for step in range(8):
@@ -65,10 +63,9 @@ def test_a_run_without_a_gradient_is_frozen_and_harms_no_other(number: float, fu
         assert torch.equal(seen[step][1], wanted[min(step, 2)][1])  # the last finite values
 
 
-@pytest.mark.parametrize("fused", [True, False])
-def test_a_rate_that_is_no_number_moves_nothing(fused: bool) -> None:
+def test_a_rate_that_is_no_number_moves_nothing() -> None:
     for rate in (float("inf"), float("nan")):
-        ours, seen = _frozen(lambda step: 0.0, torch.tensor([1e-2, rate, 0.1]), fused)
+        ours, seen = _frozen(lambda step: 0.0, torch.tensor([1e-2, rate, 0.1]))
         assert ours.diverged.tolist() == [False, True, False]
         begun = Adam(_start(), RATES).flat[1]
         assert all(torch.equal(flat[1], begun) for flat in seen)
@@ -116,12 +113,11 @@ def test_a_saved_state_goes_on_bit_by_bit() -> None:
         assert torch.equal(other.state()[key], value)
 
 
-@pytest.mark.parametrize("fused", [True, False])
-def test_what_is_not_clipped_does_not_count(fused: bool) -> None:
-    ours = Adam(_start(), RATES, 1.0, fused, unclipped={"a"})
+def test_what_is_not_clipped_does_not_count() -> None:
+    ours = Adam(_start(), RATES, 1.0, unclipped={"a"})
     ours.descend(_loss(ours.parameters, 0).sum())
     found = ours.views(ours.gradient)
-    plain = Adam(_start(), RATES, None, fused)
+    plain = Adam(_start(), RATES, None)
     plain.descend(_loss(plain.parameters, 0).sum())
     whole = plain.views(plain.gradient)
     assert torch.equal(found["a"], whole["a"])

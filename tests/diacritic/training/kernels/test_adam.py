@@ -26,7 +26,7 @@ def test_three_steps_of_three_runs_of_which_one_diverges(precision: torch.dtype,
     made = torch.Generator().manual_seed(0)
     start = {name: torch.randn(3, size, generator=made, dtype=precision) for name, size in (("w", 1280), ("b", 7))}
     rates = torch.tensor([1e-2, 1e-3, 1e-1], dtype=precision)
-    one, other = (Adam(start, rates, clip=5.0, fused=False) for _ in range(2))
+    one, other = (Adam(start, rates, clip=5.0) for _ in range(2))
     for step in range(3):
         gradient = torch.randn(one.flat.shape, generator=made, dtype=precision) * rates.sqrt().unsqueeze(1)
         gradient[2, 5] = float("nan") if step == 1 else 1.0
@@ -37,5 +37,5 @@ def test_three_steps_of_three_runs_of_which_one_diverges(precision: torch.dtype,
         assert one.diverged.tolist() == [False, False, step > 0]
     assert (other.flat[2] != torch.cat([value[2].flatten() for value in start.values()])).any()
     for key, value in other.state().items():
-        torch.testing.assert_close(one.state()[key], value, rtol=close, atol=1e-3 * close)
-    torch.testing.assert_close(one.gradient, other.gradient, rtol=close, atol=1e-3 * close)
+        torch.testing.assert_close(one.state()[key], value, rtol=close, atol=1e-2 * close)
+    torch.testing.assert_close(one.gradient, other.gradient, rtol=close, atol=1e-2 * close)
