@@ -21,6 +21,7 @@ from diacritic.files.demos import FORMAT, Demos, read_metadata
 OWN = "meta/diacritic.json"  # of our own exports: names, convention and parameters
 INFO = "meta/info.json"
 STATE, ACTION, TASK = "observation.state", "action", "task_index"
+_NAMES = {STATE: (STATE, "state"), ACTION: (ACTION, "actions")}  # the usual name first
 _OPTIONAL = {"phase": "phase", "symbol": "symbols", "choice": "choices"}  # columns → arrays of a recording
 _DTYPES = {"phase": np.uint8, "symbols": np.int32, "choices": np.int32}
 _LATENT = "latent/"
@@ -45,7 +46,8 @@ def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) ->
     info = _info(path)
     pictures = _image(path, info["features"])
     optional = [name for name in (*_OPTIONAL, TASK) if name in info["features"]]
-    rows = _rows(path, [STATE, ACTION, *optional], pictures)
+    state, action = (next(name for name in names if name in info["features"]) for names in _NAMES.values())
+    rows = _rows(path, [state, action, *optional], pictures)
     lengths = _lengths(path, rows)
     columns = {name: padded(values, lengths) for name, values in rows.items() if name not in _BOOKKEEPING}
     given: dict[str, Any] = {
@@ -58,7 +60,7 @@ def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) ->
             given[f"{array[:-1]}_names"] = tuple(map(str, range(int(given[array].max()) + 1)))
     given["mask"] = length_mask(lengths)
     meta = _own(path)
-    observations = _vectors(columns[STATE])
+    observations = _vectors(columns[state])
     tasks = np.unique(columns[TASK]) if TASK in columns else np.zeros(1)
     if len(tasks) > 1:
         told = (columns[TASK].reshape(*observations.shape[:2], 1) == tasks).astype(np.float32)
@@ -71,7 +73,7 @@ def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) ->
     try:
         return Demos(
             observations=observations,
-            actions=_vectors(columns[ACTION]),
+            actions=_vectors(columns[action]),
             frames=frames,
             **{**_described(path, len(lengths)), **given, **({"task": path.name} if meta is None else meta)},
         )
@@ -91,8 +93,8 @@ def _info(path: Path) -> dict[str, Any]:
     features = info.get("features")
     if not isinstance(features, dict) or not all(isinstance(entry, dict) for entry in features.values()):
         raise UserError(str(path / INFO), "has no table of features; export the dataset again")
-    for name in (STATE, ACTION):
-        if name not in features:
+    for name, names in _NAMES.items():
+        if not features.keys() & set(names):
             raise UserError(str(path / INFO), f"has no feature {name!r}, which a recording needs")
     return info
 
