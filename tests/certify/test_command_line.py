@@ -431,3 +431,12 @@ def test_a_world_with_its_best_policy(capsys: pytest.CaptureFixture[str]) -> Non
     assert "a world has no last step; add --optimal H, --controller FILE --horizon H" in capsys.readouterr().err
     assert main(["gap", "--optimal", "2"]) == 2
     assert "--optimal: is for a world" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("certify.answer.certify", interrupt)
+    assert main(["gap"]) == 130
+    assert capsys.readouterr().err == "certify: stopped\n"
