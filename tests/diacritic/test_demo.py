@@ -33,8 +33,8 @@ def test_the_demo_goes_from_the_question_to_the_page(
     assert json.loads((folder / "machine.json").read_text())["equal"]
     page = (folder / "report.html").read_text()
     assert "gap gap1=1 gap2=2" in page
-    assert ('<section id="closed_loop"' in page) == played
-    assert page.count("event-agnostic, seed 7, ") == int(played)  # the codes of the last shipped policy
+    assert ("two-cues gap=20 · event-agnostic · slot" in page) == played
+    assert page.count('"title":"event-agnostic, seed 7"') == 1  # the codes of the last shipped policy
     assert "probes of two-cues-leaked" in page
     assert "<video" not in page
     assert '<section id="studies"' in page  # from the ledger of this clone

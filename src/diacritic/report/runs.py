@@ -18,7 +18,8 @@ from diacritic.files.run import RunManifest, read_codes, read_manifest
 from diacritic.measure.rollouts import FORMAT as ROLLOUT
 from diacritic.measure.verdict import FILE as VERDICT_FILE
 from diacritic.measure.verdict import FORMAT as VERDICT
-from diacritic.report.titles import full_title, short_title
+from diacritic.report.titles import full_title, recorded_task, short_title
+from diacritic.tasks.protocol import Task
 
 Document = dict[str, Any]
 Check = Callable[[Document, str, str], None]
@@ -53,6 +54,12 @@ class Run:
         """The task in one line, with the parameters that are not as usual."""
         title = short_title if self.recorded else full_title
         return title(self.manifest.task, self.manifest.parameters)
+
+    @cached_property
+    def simulated(self) -> Task | None:
+        """The task with its physics, where this version of it is the one that the run learned."""
+        task = recorded_task(self.manifest.task, self.manifest.parameters) if self.recorded else None
+        return task if task is not None and task.version == self.manifest.task_version else None
 
     @property
     def full_task(self) -> str:

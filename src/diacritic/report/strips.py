@@ -11,7 +11,6 @@ from diacritic.files.demos import Demos
 from diacritic.report.labels import stretches
 from diacritic.report.meanings import MOST_EPISODES, NOTHING, Ints, Look, Meanings, looks
 from diacritic.report.runs import Run
-from diacritic.report.titles import recorded_task
 from diacritic.tasks.protocol import Latents, Task
 
 MOST_RUNS, MOST_ROWS = 32, 16
@@ -53,7 +52,7 @@ def strip(run: Run, model: Model | None, recordings: Sequence[Demos], meanings: 
 
 def coded_episodes(run: Run, model: Model | None, recordings: Sequence[Demos]) -> Coded:
     """Closed-loop episodes where they were played, else the episodes that the run's codes are of."""
-    task = recorded_task(run.manifest.task, run.manifest.parameters) if run.recorded else None
+    task = run.simulated
     played = run.played() if run.recorded else None
     if played is not None:
         latents = {name.removeprefix("latent:"): played[name] for name in played if name.startswith("latent:")}

@@ -75,7 +75,7 @@ def subjects(inputs: Inputs) -> list[Subject]:
 def _model(inputs: Inputs, subject: Subject) -> Model | None:
     run = subject.runs[0]
     if run.recorded:
-        subject.task = recorded_task(run.manifest.task, run.manifest.parameters)
+        subject.task = run.simulated
         return None if subject.task is None else designed(subject.task)
     name, *parameters = subject.name.split()
     if name.endswith((".json", ".npz")):

@@ -71,7 +71,7 @@ def test_rows_of_a_played_run_of_an_unknown_task_are_its_latents(tmp_path: Path)
 
 def test_rows_of_a_played_robot_task_are_the_cases_that_its_expert_distinguishes(tmp_path: Path):
     task = make_task("two-cues", gap=1, first_gap=1)
-    path = make_run(tmp_path, 0, task="two-cues", task_version=1, parameters=dict(task.parameters))
+    path = make_run(tmp_path, 0, task="two-cues", task_version=task.version, parameters=dict(task.parameters))
     hidden = configurations(task)
     latents = {f"latent:{name}": values for name, values in hidden.items()}
     chosen = task.choices(hidden)

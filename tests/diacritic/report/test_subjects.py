@@ -29,10 +29,17 @@ def test_robots_come_before_toys(recorded: Path):
 
 def test_a_robot_task_without_a_recording_is_certified_as_designed(tmp_path: Path):
     task = make_task("two-cues", gap=1, first_gap=1)
-    make_run(tmp_path, 0, task="two-cues", task_version=2, parameters=dict(task.parameters))
+    make_run(tmp_path, 0, task="two-cues", task_version=task.version, parameters=dict(task.parameters))
     (subject,) = subjects(collect([str(tmp_path)]))
     assert subject.model is not None
     assert subject.model.digest == designed(task).digest
+
+
+def test_a_run_of_an_earlier_version_is_not_held_against_this_one(tmp_path: Path):
+    task = make_task("two-cues", gap=1, first_gap=1)
+    make_run(tmp_path, 0, task="two-cues", task_version=task.version - 1, parameters=dict(task.parameters))
+    (subject,) = subjects(collect([str(tmp_path)]))
+    assert subject.model is None
 
 
 def test_every_seed_stands_over_the_requirement_and_equal_ones_once(inputs: Inputs):
