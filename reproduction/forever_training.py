@@ -93,8 +93,8 @@ def _verdict(verdict: Verdict) -> Row:
 
 def table(rows: list[Row]) -> list[str]:
     """One line a family: how many seeds are proved at every horizon."""
-    lines = ["| task | trained on | learned | after forgetting for ever | after finite forgetting | shortest error |"]
-    lines.append("|---|---|---:|---:|---:|---|")
+    lines = ["| task | trained on | updates | learned | forgotten for ever | forgotten finitely | shortest error |"]
+    lines.append("|---|---|---:|---:|---:|---:|---|")
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         keys = ("learned", "forgotten_for_ever", "forgotten_finitely")
@@ -102,5 +102,6 @@ def table(rows: list[Row]) -> list[str]:
         steps = [[row[key]["step"] for row in own if not row[key]["proved"]] for key in keys]
         worst = [f"step {min(step)}" if step else "–" for step in steps]
         name = task.removeprefix("forever:")
-        lines.append(f"| {name} | {own[0]['parameters']} | {' | '.join(counts)} | {' / '.join(worst)} |")
+        cells = [name, own[0]["parameters"], str(own[0]["steps"]), *counts, " / ".join(worst)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
