@@ -305,19 +305,16 @@ def _corridors() -> Iterator[Figure]:
 STUDY = study(
     NAME,
     CELLS,
-    more=(
+    {
+        "pairwise contrasts of the sweep below 0.05": _below,
+    },
+    (
         measured(
             "Wilson intervals of 0, 4 and 8 of 8",
             "stats.intervals",
             value([end for line in figure("stats.intervals", "wilson95_of_8") for end in line["ci"]]),
             _intervals,
             0.006,
-        ),
-        derived(
-            "pairwise contrasts of the sweep below 0.05",
-            "stats.intervals",
-            Count(figure("stats.intervals", "contrasts_below_0_05"), figure("stats.intervals", "pairwise_contrasts")),
-            _below,
         ),
         *(
             derived(
