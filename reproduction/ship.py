@@ -28,7 +28,7 @@ from diacritic.studies.tasks import task
 from diacritic.training.worker import Result, read_result
 from reproduction.catalogue.learning_targets import CELLS
 
-LARGEST = 3_000_000  # bytes of a cohort
+LARGEST = 4_000_000  # bytes of a cohort
 _FAR = ("event-agnostic", "carousel", task("two-cues", gap=20))
 CELL = replace(next(cell for cell in CELLS if (cell.learner, cell.preset, cell.task) == _FAR), seeds=8)
 TOLD = ("sufficient", "fresh_sufficient", "success", "side", "slot", "episodes", "same_codes")

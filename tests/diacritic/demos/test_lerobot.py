@@ -189,6 +189,7 @@ def test_videos_of_v2(tmp_path):
         film(folder / f"videos/chunk-000/{CAMERA}/episode_{n:06d}.mp4", colours)
     assert load(folder).frames is None
     frames = load(folder, camera=CAMERA).frames
+    assert frames is not None
     assert frames.shape == (3, 2, 64, 64, 3)
     np.testing.assert_allclose(frames[:, :, 30, 30, 0], [[0, 50], [100, 250], [200, 250]], atol=6)
     with pytest.raises(UserError, match="'left' is not a video of"):
@@ -214,6 +215,7 @@ def test_videos_of_v3(tmp_path):
     (folder / "meta/episodes/chunk-000").mkdir(parents=True)
     table.to_parquet(folder / "meta/episodes/chunk-000/file-000.parquet")
     frames = load(folder, camera=CAMERA).frames
+    assert frames is not None
     np.testing.assert_allclose(frames[:, :, 30, 30, 0], [[0, 50], [100, 250], [200, 250]], atol=6)
 
 
