@@ -1,10 +1,11 @@
-"""One place for what every test shares: reproducible property tests, and figures that need no screen."""
+"""What every test shares: reproducible property tests, figures without a screen, kernels without a GPU."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels run on the CPU; to be asked for before Triton is imported
 
 # No clock may decide a verdict: a busy machine must not fail a correct test.
 settings.register_profile(

@@ -33,7 +33,7 @@ def test_a_world_and_a_controller_become_a_process(tmp_path: Path):
     [
         (str(WORLD), "missing.json", "missing.json: cannot be read"),
         ("missing.pomdp", __file__, "missing.pomdp: cannot be read"),
-        (str(WORLD), __file__, "not JSON"),
+        (str(WORLD), __file__, "expected an expert: .json"),
     ],
 )
 def test_bad_files_are_named(world: str, controller: str, reason: str):

@@ -26,7 +26,7 @@ from diacritic.measure.gates import (
 )
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.scores import Requirement, StepScore, scores
-from diacritic.measure.windows import Windows, derived_windows, task_windows
+from diacritic.measure.windows import Windows, derived_windows
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import from_certified
 from diacritic.rollout.occupancy import teacher_forced
@@ -224,7 +224,7 @@ def test_every_task_has_its_gate(name: str, gate: str, parts: set[str]) -> None:
 
 def test_gates_that_cannot_be_are_refused() -> None:
     with pytest.raises(UserError, match="relaxed gate: the task has no second window"):
-        relaxed(task_windows(make_task("weighing")))
+        relaxed(replace(WINDOWS, memory={"gap1": (0, 1)}))
     with pytest.raises(UserError, match="full gate: the window 'gap' has no steps"):
         Gate.of("full", {"gap": ()}, {})
     with pytest.raises(UserError, match="the window 'gap' leaves the 3 steps"):
