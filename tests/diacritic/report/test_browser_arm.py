@@ -76,7 +76,7 @@ def test_codes_of_every_seed_stand_under_the_bits(opened: Page):
     assert strips.count() == 8
     for strip in strips.all():
         assert "closed loop" in strip.locator("figcaption").inner_text()
-        assert strip.locator("svg > text").count() >= 4  # a row for each side and slot, as far as they were drawn
+        assert strip.locator("svg > text").count() >= 2  # a row for each side and slot, as far as they were drawn
     assert len(opened.locator(".classes li").all()) >= 4
 
 
