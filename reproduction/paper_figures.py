@@ -11,13 +11,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from certify import Answer, certify
-from certify.core.frontier import Source, closed_form, deterministic_frontier, largest_distortion
-from certify.core.frontier import rate as least_rate
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.files.ledger import Row
 from diacritic.measure.figure import write_picture
 from diacritic.studies.tasks import model_of, task, windows
+from reproduction.distortion.frontier import Source, closed_form, deterministic_frontier, largest_distortion
+from reproduction.distortion.frontier import rate as least_rate
 from reproduction.figure_series import Point, Rows, about, jittered, means, parameters, rate, shares, widest
 
 if TYPE_CHECKING:

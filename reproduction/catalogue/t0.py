@@ -4,10 +4,10 @@ from fractions import Fraction
 from functools import partial
 
 from certify import certify
-from certify.core.frontier import Source, closed_form, deterministic_frontier, rate
 from certify.zoo import build
 from diacritic.studies.tasks import model_of, task, windows
 from reproduction.catalogue._figures import measured, study
+from reproduction.distortion.frontier import Source, closed_form, deterministic_frontier, rate
 from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 

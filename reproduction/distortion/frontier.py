@@ -12,9 +12,9 @@ from math import fsum, lcm, log2
 
 import numpy as np
 
-from certify.core.blahut import Array, CurvePoint, Law, distortion_matrix, minimise, total_variation
 from certify.core.exact import Ints, Masses, as_masses, conditional_entropy, group_sums, representatives
 from certify.core.graph import Graph
+from reproduction.distortion.blahut import Array, CurvePoint, Law, distortion_matrix, minimise, total_variation
 
 FIBER_LIMIT = 10
 POINT_LIMIT = 20_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify.core.blahut import Array, Law, distortion_matrix, minimise, total_variation
+from reproduction.distortion.blahut import Array, Law, distortion_matrix, minimise, total_variation
 
 # Laws whose vertices all have coordinates in quarters or thirds, so that a grid of twelfths contains every one.
 QUARTERS = [(4, 0, 0), (0, 4, 0), (2, 2, 0), (1, 1, 2), (3, 1, 0), (0, 1, 3), (2, 1, 1)]

@@ -10,15 +10,15 @@ import pytest
 from certify_twin import Document, Facts, History, Row, Twin, documents, latent_document, node_histories
 from hypothesis import assume, example, given, settings
 
-from certify.core import recurrent
 from certify.core.floors import floors
-from certify.core.frontier import Source, deterministic_frontier, rate
 from certify.core.graph import Graph
 from certify.core.merged import unfold
 from certify.core.model import Model
-from certify.core.recurrent import RecurrentPoint, gap, recurrent_frontier, recurrent_rate
 from certify.core.relations import compatibility, strong_classes
 from certify.zoo import toys
+from reproduction.distortion import recurrent
+from reproduction.distortion.frontier import Source, deterministic_frontier, rate
+from reproduction.distortion.recurrent import RecurrentPoint, gap, recurrent_frontier, recurrent_rate
 
 Cell = tuple[History, ...]
 TINY = Fraction(1, 10**9)

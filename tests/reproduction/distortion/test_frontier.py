@@ -13,8 +13,10 @@ from certify_twin import Document, Twin, documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certify.core.blahut import Law, total_variation
-from certify.core.frontier import (
+from certify.core.model import Model
+from certify.zoo import toys
+from reproduction.distortion.blahut import Law, total_variation
+from reproduction.distortion.frontier import (
     Letter,
     Point,
     Source,
@@ -26,8 +28,6 @@ from certify.core.frontier import (
     rate,
     rate_bounds,
 )
-from certify.core.model import Model
-from certify.zoo import toys
 
 
 def certain(action: int | str) -> Law:

@@ -20,11 +20,11 @@ import numpy as np
 
 from certify.core.assignments import bits
 from certify.core.exact import total_of
-from certify.core.frontier import FIBER_LIMIT, Source, best_decoder, rate_bounds
 from certify.core.graph import Graph, Level
 from certify.core.logs import sign
 from certify.core.merged import unfold
 from certify.core.rates import conditional_rate
+from reproduction.distortion.frontier import FIBER_LIMIT, Source, best_decoder, rate_bounds
 
 HISTORY_LIMIT = 20_000
 CHOICE_LIMIT = 200_000

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify.core.blahut import Law
-from certify.core.frontier import best_decoder
+from reproduction.distortion.blahut import Law
+from reproduction.distortion.frontier import best_decoder
 
 EITHER: Law = {"l": Fraction(1, 2), "r": Fraction(1, 2)}
 
