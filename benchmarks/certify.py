@@ -98,6 +98,8 @@ def building() -> None:
 
     codes = [f"{k:05d}" for k in range(5000)]
     env = _Pin()
+    steps = _Walk()
+    walks = Adapter("walk", 12, [0, 1], steps.reset, steps.step, lambda h, past: {"left": "1/2", "right": "1/2"})
     task = Adapter("pin", 10, codes, env.reset, env.step, lambda h, past: pin(h, past[1::2])[1])
     half = Fraction(1, 2)
     chances = (Fraction(1, 4), Fraction(3, 4))
@@ -115,6 +117,7 @@ def building() -> None:
             "from_latents, 2^13 walks",
             *_both(Model.from_latents, building_twin.from_latents, 12, {0: half, 1: half}, walk),
         ),
+        ("to_model, 2^13 walks", *_both(to_model, building_twin.to_model, walks)),
         ("to_model, 5,000 PINs", *_both(to_model, building_twin.to_model, task)),
         ("from_generative, bandit", *_both(Model.from_generative, building_twin.from_generative, *bandit)),
     ]
@@ -133,6 +136,18 @@ class _Pin:
     def step(self, action: str) -> tuple[str, bool]:
         self.t += 1
         return self.code[self.t] if self.t < 5 else "ask", False
+
+
+class _Walk:
+    """A walk from a hidden start, shown as it goes."""
+
+    def reset(self, start: int) -> int:
+        self.at = start
+        return start
+
+    def step(self, action: str) -> tuple[int, bool]:
+        self.at += 1 if action == "right" else -1
+        return self.at, False
 
 
 def _both(

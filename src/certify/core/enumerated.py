@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from certify.core.exact import as_masses, brief
+from certify.core.exact import Ints, as_masses, brief
 from certify.core.graph import Episodes, Laws
 from certify.core.reading import Rational, check_digits, index_name, rational, text, total
 from certify.errors import UserError
@@ -31,20 +31,14 @@ class Choice(NamedTuple):
 
 
 class Table:
-    """Rows of (observation, action, law), three integers a step, with their weights."""
+    """The numbers of observations, actions and laws, each given when it is first met."""
 
     def __init__(self) -> None:
         self.observations: dict[str, int] = {}
         self.actions: dict[str, int] = {}
         self.laws = Laws()
         self.choices: dict[Hashable, Choice] = {}  # what was read, by what was given
-        self.weights: list[Weight] = []
-        self.cells = array("q")
         self._denominator = 1  # of all laws together
-
-    def add(self, weight: Weight, row: list[int]) -> None:
-        self.weights.append(weight)
-        self.cells.fromlist(row)
 
     def observation(self, name: Any, place: Callable[[], str]) -> int:
         """The number of an observation; a new one gets the next."""
@@ -74,12 +68,12 @@ class Table:
         number = self.laws.intern({k: p for _, k, p in actions})
         return self.choices.setdefault(key, Choice(number, *actions[0], tuple(actions[:0:-1])))
 
-    def episodes(self, horizon: int, place: str) -> Episodes:
-        """All rows as arrays; `place` names where the weights come from."""
-        table = np.frombuffer(self.cells, np.int64).reshape(len(self.weights), horizon, 3)
-        denominator = math.lcm(*{below for _, below in self.weights})
+    def episodes(self, weights: Sequence[Weight], cells: Ints, place: str) -> Episodes:
+        """From one weight an episode and three numbers a step; `place` names where the weights come from."""
+        table = cells.reshape(len(weights), -1, 3)
+        denominator = math.lcm(*{below for _, below in weights})
         check_digits(denominator, place)
-        masses = [above * (denominator // below) for above, below in self.weights]
+        masses = [above * (denominator // below) for above, below in weights]
         if sum(masses) != denominator:
             raise UserError(place, f"the weights sum to {brief(Fraction(sum(masses), denominator))}, not to 1")
         factor = math.gcd(*masses)
@@ -99,6 +93,8 @@ def enumerate_latents(
         raise UserError("latents", "expected at least one hidden value with its weight")
     table = Table()
     owner: list[int] = []
+    weights: list[Weight] = []
+    cells = array("q")  # of each step: observation, action, law
     numbers, choices = table.observations, table.choices
     with working("building the model") as say:
         for place, (latent, weight) in enumerate(latents):
@@ -124,8 +120,9 @@ def enumerate_latents(
                         above, below = above * choice.chance.numerator, below * choice.chance.denominator
                     row += (seen, choice.action, choice.law)
                     actions = (*actions, choice.name)
-                table.add((above, below), row)
+                weights.append((above, below))
+                cells.fromlist(row)
                 owner.append(place)
                 if len(owner) % 1024 == 0:
                     say(f"{place:,} of {len(latents):,} hidden values, {len(owner):,} episodes")
-    return table.episodes(horizon, "latents"), owner
+    return table.episodes(weights, np.frombuffer(cells, np.int64), "latents"), owner

@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from itertools import chain
 from typing import Any, Generic, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 
-from certify.core.enumerated import Table
+from certify.core.enumerated import Table, Weight
 from certify.core.graph import build
 from certify.core.model import Model
 from certify.core.reading import Rational, rational
@@ -26,6 +26,7 @@ History = tuple[str, ...]  # o₁, a₁, o₂, …, o_t as symbols
 Law = Mapping[str, Rational] | str
 END = "end"  # the absorbing observation and action after an episode has ended
 MOST_EPISODES = 200_000
+_TRUTHS = (bool, np.bool_)
 
 
 def readable(raw: Any) -> str:
@@ -33,8 +34,8 @@ def readable(raw: Any) -> str:
 
     Within one observation space, equal values and no others have equal text. The shape of an array is left out.
     """
-    if isinstance(raw, str):
-        return str(raw)
+    if isinstance(raw, str | int):
+        return raw if type(raw) is str else str(raw)
     if isinstance(raw, Mapping):
         return "{" + ", ".join(f"{key}: {_inner(raw[key])}" for key in sorted(raw, key=str)) + "}"
     if isinstance(raw, tuple | list):
@@ -110,21 +111,27 @@ class Adapter(Generic[H]):
         return [(value, weight) for value, weight in pairs if weight]
 
 
-class Step(NamedTuple):
-    """What was seen and what the expert would do."""
+class Played(NamedTuple):
+    """One episode, step by step: what was seen, the expert's law, and the action that was taken.
 
-    symbol: str
-    law: Mapping[str, Fraction]
-    action: str
+    A law is the name of a certain action, or several names with their exact probabilities.
+    """
+
+    seen: list[str]
+    laws: list[str | Mapping[str, Fraction]]
+    actions: list[str]
+
+    def fork(self, t: int, action: str) -> "Played":
+        """The first steps up to t, where another action is taken."""
+        return Played(self.seen[: t + 1], self.laws[: t + 1], [*self.actions[:t], action])
 
 
-@dataclass(frozen=True)
-class Trajectory(Generic[H]):
+class Trajectory(NamedTuple, Generic[H]):
     """One whole episode, with the probability of its hidden value and of the expert's choices."""
 
     hidden: H
-    weight: Fraction
-    steps: list[Step]
+    weight: Weight
+    steps: Played
 
 
 def to_model(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES) -> Model:
@@ -137,19 +144,20 @@ def to_model(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES
 
 def _model(adapter: Adapter[H], played: list[Trajectory[H]]) -> Model:
     table = Table()
-    laws: dict[int, int] = {}  # by identity: equal laws of one task are mostly one object
-    for one in played:
-        row: list[int] = []
-        for symbol, law, action in one.steps:
-            number = laws.get(id(law))
-            if number is None:
-                number = laws[id(law)] = table.choice(law, lambda: f"{adapter.name}.expert").law
-            seen = table.observations.get(symbol)
-            if seen is None:
-                seen = table.observation(symbol, lambda: f"{adapter.name}.symbol")
-            row += (seen, table.actions[action], number)
-        table.add((one.weight.numerator, one.weight.denominator), row)
-    episodes = table.episodes(int(adapter.horizon), f"{adapter.name}.hidden")
+    names, given, taken = (list(chain.from_iterable(one.steps[k] for one in played)) for k in range(3))
+    for name in dict.fromkeys(names):
+        table.observation(name, lambda: f"{adapter.name}.symbol")
+    certain = given == taken  # then laws have the numbers of their actions
+    keys = taken if certain else [law if type(law) is str else id(law) for law in given]  # equal laws are mostly one
+    distinct = dict(zip(keys, given, strict=True))
+    laws = {key: table.choice(law, lambda: f"{adapter.name}.expert").law for key, law in distinct.items()}
+
+    def column(numbers: Mapping[Any, int], items: list[Any]) -> np.ndarray:
+        return np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
+
+    observation, action = column(table.observations, names), column(table.actions, taken)
+    cells = [observation, action, action if certain else column(laws, keys)]
+    episodes = table.episodes([one.weight for one in played], np.stack(cells, axis=1), f"{adapter.name}.hidden")
     return Model(build(episodes), episodes, adapter.name)
 
 
@@ -162,10 +170,8 @@ def trajectories(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPIS
     # an environment may seed the global generators: that must not reach the caller
     with _reseeded(random.Random(0)), working(f"playing {adapter.name}") as say:
         for k, (hidden, weight) in enumerate(values):
-            for share, steps in branches(adapter, hidden):
-                played.append(Trajectory(hidden, weight * share if share != 1 else weight, steps))
-                if verify:
-                    play(adapter, hidden, steps)
+            for share, steps in branches(adapter, hidden, (weight.numerator, weight.denominator), verify):
+                played.append(Trajectory(hidden, share, steps))
                 if len(played) == 1:
                     _refuse_large(adapter, values, steps, most)
                 if len(played) > most:
@@ -175,7 +181,7 @@ def trajectories(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPIS
     return played
 
 
-def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], first: Sequence[Step], most: int) -> None:
+def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], first: Played, most: int) -> None:
     """Refuse a task at once whose trajectories are surely, or by a few random episodes in all likelihood, too many."""
     if len(values) > most:
         raise _too_many(adapter, f"{len(values):,} hidden values, and as many trajectories or more", most)
@@ -188,9 +194,9 @@ def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], fir
         raise _too_many(adapter, f"about {expected:.0e} trajectories, judged by 16 random ones", most)
 
 
-def _choices(steps: Sequence[Step]) -> float:
+def _choices(steps: Played) -> float:
     """One over the probability of an episode whose actions are drawn evenly."""
-    return math.prod(float(len(step.law)) for step in steps)
+    return math.prod(float(len(law)) for law in steps.laws if not isinstance(law, str))
 
 
 def _too_many(adapter: Adapter[H], found: str, most: int) -> UserError:
@@ -198,100 +204,118 @@ def _too_many(adapter: Adapter[H], found: str, most: int) -> UserError:
     return UserError(adapter.name, f"{found}; the limit is {most:,}: {remedy}")
 
 
-def branches(adapter: Adapter[H], hidden: H) -> Iterator[tuple[Fraction, list[Step]]]:
-    """Every trajectory of one hidden value that the expert can take, with its probability."""
-    waiting: list[tuple[Fraction, list[Step]]] = [(Fraction(1), [])]
+def branches(
+    adapter: Adapter[H], hidden: H, weight: Weight = (1, 1), verify: bool = False
+) -> Iterator[tuple[Weight, Played]]:
+    """Every trajectory of one hidden value that the expert can take, with its weight; to verify, played twice."""
+    last = adapter.horizon - 1
+    waiting: list[tuple[Weight, Played | None]] = [(weight, None)]
     while waiting:
-        share, known = waiting.pop()
+        weight, known = waiting.pop()
         steps = play(adapter, hidden, known)
-        for t in range(len(known), len(steps)):  # beyond what was known, play took the first action of each law
-            symbol, law, taken = steps[t]
-            if len(law) > 1:
-                for action, p in list(law.items())[1:]:
-                    waiting.append((share * p, [*steps[:t], Step(symbol, law, action)]))
-                share *= law[taken]
-        yield share, steps
+        if verify:
+            play(adapter, hidden, steps)
+        if steps.laws == steps.actions:  # every action was certain
+            yield weight, steps
+            continue
+        ends: list[tuple[Weight, Played]] = []  # what differs in the last action alone is not played again
+        for t in range(
+            len(known.seen) if known else 0, adapter.horizon
+        ):  # beyond what was known, the first action of each law
+            law = steps.laws[t]
+            if not isinstance(law, str):
+                (_, p), *others = law.items()
+                (waiting if t < last else ends).extend((_times(weight, q), steps.fork(t, a)) for a, q in others)
+                weight = _times(weight, p)
+        yield weight, steps
+        yield from ends
+
+
+def _times(weight: Weight, p: Fraction) -> Weight:
+    return weight[0] * p.numerator, weight[1] * p.denominator
 
 
 def play(
     adapter: Adapter[H],
     hidden: H,
-    known: Sequence[Step] = (),
+    known: Played | None = None,
     choose: Callable[[list[str]], str] = operator.itemgetter(0),
-) -> list[Step]:
+) -> Played:
     """One episode, padded with `end`: the known steps first, which must recur, then the chosen action of each law."""
-    raw = adapter.reset(hidden)
     step, expert, to_symbol, last = adapter.step, adapter.expert, adapter.symbol, adapter.horizon - 1
-    steps: list[Step] = []
+    plain = to_symbol is readable
+    steps = seen, laws, actions = Played([], [], [])
+    planned = known.actions if known else []
+    raw = adapter.reset(hidden)
     history: tuple[str, ...] = ()
-    for t in range(adapter.horizon):
-        symbol = to_symbol(raw)
-        if not isinstance(symbol, str):
+    for t in range(last + 1):
+        symbol = raw if plain and type(raw) is str else to_symbol(raw)
+        if type(symbol) is not str and not isinstance(symbol, str):
             raise UserError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
-        history = (*history, symbol)
-        given = expert(hidden, history)
-        law = _certain(given) if type(given) is str else _law(adapter, hidden, history, given)
-        action = known[t].action if t < len(known) else given if type(given) is str else choose(list(law))
-        steps.append(Step(symbol, law, action))
-        if t < len(known) and (symbol != known[t].symbol or (law is not known[t].law and law != known[t].law)):
-            raise _differs(adapter, hidden, known, steps)
+        history += (symbol,)
+        law = expert(hidden, history)
+        if type(law) is str:
+            action = law
+        else:
+            law = _law(adapter, hidden, history, law)
+            action = law if type(law) is str else planned[t] if t < len(planned) else choose(list(law))
+        seen.append(symbol)
+        laws.append(law)
+        actions.append(action)
         if t == last:
             break
         result = step(action)
-        if type(result) is not tuple or len(result) != 2 or not isinstance(result[1], bool | np.bool_):
+        if type(result) is not tuple or len(result) != 2 or type(result[1]) not in _TRUTHS:
             raise UserError(
                 f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended"
             )
         raw, ended = result
         if ended:
-            steps += [_ENDED] * (last - t)
-            if t + 1 < len(known) and known[t + 1].symbol != END:
-                raise _differs(adapter, hidden, known, steps[: t + 2])
+            for column in steps:
+                column += [END] * (last - t)
             break
-        history = (*history, action)
+        history += (action,)
+    if known and (seen[: len(planned)] != known.seen or laws[: len(planned)] != known.laws):
+        raise _differs(adapter, hidden, known, steps)
     return steps
 
 
-@lru_cache(maxsize=4096)
-def _certain(action: str) -> Mapping[str, Fraction]:
-    return {action: Fraction(1)}
+_laws: dict[Hashable, str | Mapping[str, Fraction]] = {}  # what was read lately, by what was given
 
 
-_ENDED = Step(END, _certain(END), END)
-_laws: dict[Hashable, Mapping[str, Fraction]] = {}  # what was read lately, by what was given
-
-
-def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> Mapping[str, Fraction]:
-    """A law with exact probabilities; equal ones are mostly one object."""
+def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> str | Mapping[str, Fraction]:
+    """A law with exact probabilities, or the one action that it allows; equal laws are mostly one object."""
     if isinstance(given, Mapping):
-        # fractions are slow to hash, their parts are not; a float that equals one is to be refused all the same
-        key = tuple(
-            (a, p.numerator, p.denominator) if type(p) is Fraction else (a, str(p), type(p)) for a, p in given.items()
-        )
-        if key in _laws:
-            return _laws[key]
+        key = (*given.items(), *map(type, given.values()))  # a float that equals a fraction is refused all the same
+        try:
+            if key in _laws:
+                return _laws[key]
+        except TypeError:  # a probability that is not a number: refused below
+            key = ()
         if all(isinstance(action, str) for action in given):
             if len(_laws) > 4096:
                 _laws.clear()
             return _laws.setdefault(key, _distribution(given, f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"))
     elif isinstance(given, str):
-        return _certain(str(given))
+        return str(given)
     place = f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
     raise UserError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
 
 
-def _distribution(given: Mapping[str, Any], place: str) -> Mapping[str, Fraction]:
+def _distribution(given: Mapping[str, Any], place: str) -> str | Mapping[str, Fraction]:
     law = {action: rational(p, place) for action, p in given.items()}
     if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
         listed = ", ".join(f"{action} {p}" for action, p in law.items()) or "no action"
         raise UserError(place, f"is not a distribution ({listed}): the probabilities are positive and sum to 1")
-    return {action: p for action, p in law.items() if p}
+    law = {action: p for action, p in law.items() if p}
+    return law if len(law) > 1 else str(next(iter(law)))
 
 
-def _differs(adapter: Adapter[H], hidden: H, known: Sequence[Step], steps: Sequence[Step]) -> UserError:
-    """The last step is not what it was when it was first played; both trajectories are shown."""
-    t = len(steps) - 1
-    fault = "the expert disagrees with itself" if known[t].symbol == steps[t].symbol else "is not deterministic"
+def _differs(adapter: Adapter[H], hidden: H, known: Played, steps: Played) -> UserError:
+    """The first step that is not what it was when it was first played; both trajectories are shown."""
+    first, again = (zip(one.seen, one.laws, strict=True) for one in (known, steps))
+    t = next(t for t, (before, now) in enumerate(zip(first, again, strict=False)) if before != now)
+    fault = "the expert disagrees with itself" if known.seen[t] == steps.seen[t] else "is not deterministic"
     return UserError(
         f"{adapter.name} with hidden value {hidden!r}",
         f"{fault} at step {t + 1}: first {_told(known, t)}, then {_told(steps, t)}; "
@@ -299,10 +323,11 @@ def _differs(adapter: Adapter[H], hidden: H, known: Sequence[Step], steps: Seque
     )
 
 
-def _told(steps: Sequence[Step], t: int) -> str:
-    words = [f"{s.symbol} -{s.action}->" for s in steps[:t]]
-    law = ", ".join(f"{a} {p}" for a, p in steps[t].law.items())
-    return " ".join([*["…"][: t > 3], *words[-3:], steps[t].symbol, f"({law})"])
+def _told(steps: Played, t: int) -> str:
+    words = [f"{seen} -{action}->" for seen, action in zip(steps.seen[:t], steps.actions, strict=False)]
+    law = steps.laws[t]
+    listed = ", ".join(f"{a} {p}" for a, p in ({law: 1} if isinstance(law, str) else law).items())
+    return " ".join([*["…"][: t > 3], *words[-3:], steps.seen[t], f"({listed})"])
 
 
 def check_task(
@@ -325,10 +350,10 @@ def check_task(
     model = _model(adapter, played)
     rng = random.Random(seed)
     longer = 0
-    for one in rng.choices(played, [float(trajectory.weight) for trajectory in played], k=episodes):
+    for one in rng.choices(played, [above / below for _, (above, below), _ in played], k=episodes):
         with _reseeded(rng):
             play(adapter, one.hidden, one.steps)
-            longer += one.steps[-1].symbol != END and not adapter.step(one.steps[-1].action)[1]
+            longer += one.steps.seen[-1] != END and not adapter.step(one.steps.actions[-1])[1]
     values = len(adapter.weights())
     told = [
         f"{values} hidden value{'s' * (values > 1)}, weights sum to 1",
@@ -337,7 +362,7 @@ def check_task(
         f"{episodes} live episodes agree with the symbolic model",
         f"{longer} of {episodes} live episodes go on after the horizon, {adapter.horizon} steps",
     ]
-    if values > 1 and len({tuple(step.symbol for step in one.steps) for one in played}) == 1:
+    if values > 1 and len({tuple(one.steps.seen) for one in played}) == 1:
         told.append("no observation depends on the hidden value: is it really set?")
     return told + (_compare_draws(adapter, draw, draws) if draw else [])
 

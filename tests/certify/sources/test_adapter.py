@@ -88,7 +88,7 @@ def test_weights_are_exact_and_zero_weights_are_never_played() -> None:
 
 def test_after_the_end_come_end_symbols_and_end_actions() -> None:
     steps = play(corridor(horizon=5), "north")
-    assert [(s.symbol, s.action) for s in steps] == [
+    assert list(zip(steps.seen, steps.actions, strict=True)) == [
         ("north", "on"),
         ("hall", "on"),
         ("fork", "up"),
@@ -123,7 +123,7 @@ def test_a_stochastic_expert_branches_with_exact_weights() -> None:
             return {"on": "1/3", "jump": "2/3", "back": 0}
         return {"up": Fraction(1, 4), "down": "0.75"} if history[-1] == "fork" else "on"
 
-    found = {tuple(s.action for s in steps): share for share, steps in branches(corridor(expert=expert), "north")}
+    found = {tuple(steps.actions): Fraction(*weight) for weight, steps in branches(corridor(expert=expert), "north")}
     assert found == {
         ("on", "on", "up"): Fraction(1, 12),
         ("on", "on", "down"): Fraction(1, 4),
@@ -168,7 +168,7 @@ def test_branches_are_the_products_of_the_laws(table: list[list[int]], ends: lis
                     yield p * Fraction(w, sum(row)), (str(a), *rest)
 
     adapter = Adapter("walk", 3, [None], reset, step, expert)
-    found = sorted((share, tuple(s.action for s in steps)) for share, steps in branches(adapter, None))
+    found = sorted((Fraction(*weight), tuple(steps.actions)) for weight, steps in branches(adapter, None))
     assert found == sorted(literal(0, 0, False))
 
 

@@ -65,13 +65,13 @@ def test_the_expert_of_the_chain_earns_every_reward() -> None:
         live = MemoryChain(4, 3, seed=0)
         live.reset()
         live._context, live._query = np.array(context), query
-        moments = [live.step(int(step.action)) for step in steps]
+        moments = [live.step(int(action)) for action in steps.actions]
         assert [m.last() for m in moments] == [False] * 4 + [True]
         assert moments[-1].reward == 1
 
 
 def test_cues_are_shown_twice_and_the_query_at_the_end() -> None:
-    assert [s.symbol for s in play(memory_chain(2, 4), ((1, 0), 1))] == [
+    assert play(memory_chain(2, 4), ((1, 0), 1)).seen == [
         "[1 0 1 -1]",
         "[1 0 1 -1]",
         "[0.75 0 0 0]",
@@ -118,9 +118,9 @@ def test_the_expert_of_the_umbrella_earns_its_reward() -> None:
     adapter = umbrella_chain(3, 2)
     for hidden, _ in adapter.weights()[:8]:
         steps = play(adapter, hidden)
-        assert [s.action for s in steps] == [str(hidden[0]), "0", "0"]
-        assert [s.symbol.split()[3:] for s in steps] == [[*map(str, row[:1]), f"{row[1]}]"] for row in hidden[2]]
-        assert steps[1].symbol.startswith(f"[{hidden[0]} {hidden[0]} ")  # the umbrella is there if it will rain
+        assert steps.actions == [str(hidden[0]), "0", "0"]
+        assert [seen.split()[3:] for seen in steps.seen] == [[*map(str, row[:1]), f"{row[1]}]"] for row in hidden[2]]
+        assert steps.seen[1].startswith(f"[{hidden[0]} {hidden[0]} ")  # the umbrella is there if it will rain
 
 
 @pytest.mark.parametrize(("length", "distractors"), [(3, 0), (1, 2), (3, 1), (3, 2)])
@@ -158,8 +158,8 @@ def test_the_discounting_chain_requires_nothing(mapping: int) -> None:
     assert rates(answer) == [0.0] * 100
     assert not answer.observational
     steps = play(adapter, mapping % 5)
-    assert [s.action for s in steps[:3]] == [str(mapping % 5), "0", "0"]
-    assert steps[1].symbol == f"[{mapping % 5} 0.01]"
+    assert steps.actions[:3] == [str(mapping % 5), "0", "0"]
+    assert steps.seen[1] == f"[{mapping % 5} 0.01]"
 
 
 def test_a_bonus_that_nobody_is_told_fails_a2_at_the_first_step_alone() -> None:
@@ -262,7 +262,7 @@ def test_an_environment_of_dm_env_is_certified() -> None:
     adapter = lamp()
     check_task(adapter)
     assert adapter.name == "Lamp"
-    assert play(adapter, 1)[0].symbol == "{light: [2], time: [0]}"
+    assert play(adapter, 1).seen[0] == "{light: [2], time: [0]}"
     assert rates(certify(to_model(adapter))) == [0.0, 1.0, 1.0]
 
 
