@@ -1,5 +1,6 @@
 """Other sole carriers: a GRU whose state is one code, and codes that are points of a lattice (FSQ, LFQ)."""
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,10 +19,47 @@ from diacritic.memory.sole_carrier import State
 
 
 class CodeMemory(Memory):
-    """One hard code persists, and nothing else."""
+    """One hard code persists, and nothing else; encoders see all steps at once, and only the code waits."""
 
     measured = "code"
     state = "carrier"
+
+    @abstractmethod
+    def enter(self, parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
+        """What a step adds to the cell, whatever the code is."""
+
+    @abstractmethod
+    def move(
+        self, parameters: Parameters, architecture: Architecture, state: State, entering: Tensor, flow: Flow
+    ) -> tuple[Tensor, State]:
+        """The proposal, and the state after it is quantised."""
+
+    def read(self, parameters: Parameters, proposal: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
+        """Proposal and embedding as losses and heads read them."""
+        return proposal, embedding
+
+    def step(
+        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[State, Record]:
+        features = observe(parameters, inputs)
+        entering = self.enter(parameters, features, inputs.previous)
+        proposal, state = self.move(parameters, architecture, state, entering, flow)
+        shown = self.read(parameters, proposal, state.embedding)
+        read = prior_input(architecture, inputs, features)
+        return state, Record(features, features, *shown, state.code, prior_input=read)
+
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        rows, size = episodes.rows(), episodes.observation.shape[:2]
+        features = observe(parameters, rows)
+        state, steps = self.start(parameters, architecture, size[1]), []
+        for entering in self.enter(parameters, features, rows.previous).unflatten(1, size).unbind(1):
+            proposal, state = self.move(parameters, architecture, state, entering, flow)
+            steps.append((proposal, state.embedding, state.code))
+        proposal, embedding, code = (torch.cat(part, 1) for part in zip(*steps, strict=True))
+        shown, read = self.read(parameters, proposal, embedding), prior_input(architecture, rows, features)
+        return [Record(features, features, *shown, code, prior_input=read)]
 
     def beside_the_code(self, architecture: Architecture) -> tuple[str, ...]:
         return ()
@@ -50,18 +88,17 @@ class GruCode(CodeMemory):
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
         return sole_carrier.begin(parameters, architecture, rows)
 
-    def step(
-        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
-    ) -> tuple[State, Record]:
-        features = observe(parameters, inputs)
-        x = torch.cat([features, encode_action(parameters, inputs.previous).expand_as(features)], -1)
-        proposal = gated(parameters, state.embedding, linear(parameters, "cell.input", x))
-        proposal = bounded(proposal, architecture.bound)
+    def enter(self, parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
+        acted = encode_action(parameters, previous).expand_as(features)
+        return linear(parameters, "cell.input", torch.cat([features, acted], -1))
+
+    def move(
+        self, parameters: Parameters, architecture: Architecture, state: State, entering: Tensor, flow: Flow
+    ) -> tuple[Tensor, State]:
+        proposal = bounded(gated(parameters, state.embedding, entering), architecture.bound)
         vectors = code_vectors(parameters["codebook"], architecture.bound)
         code = nearest(proposal, vectors)
-        embedding = straight_through(look_up(vectors, code), proposal)
-        read = prior_input(architecture, inputs, features)
-        return State(embedding, code), Record(features, features, proposal, embedding, code, prior_input=read)
+        return proposal, State(straight_through(look_up(vectors, code), proposal), code)
 
     def codebooks(self, architecture: Architecture) -> dict[str, int]:
         return {"": architecture.codes}
@@ -121,18 +158,20 @@ class Lattice(CodeMemory):
         none = torch.full((len(out), rows), architecture.codes, device=out.device)
         return State(out.new_zeros(len(out), rows, self.numbers(architecture)), none)
 
-    def step(
-        self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING
-    ) -> tuple[State, Record]:
-        features = observe(parameters, inputs)
-        carried, entering = sole_carrier.carried_on(architecture, state.embedding, flow.gradient)
-        driven = sole_carrier.drive(parameters, "residual", features, inputs.previous)
-        point, level = self.quantised(carried + sole_carrier.propose(parameters, "residual", entering, driven))
+    def enter(self, parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
+        return sole_carrier.drive(parameters, "residual", features, previous)
+
+    def move(
+        self, parameters: Parameters, architecture: Architecture, state: State, entering: Tensor, flow: Flow
+    ) -> tuple[Tensor, State]:
+        carried, read = sole_carrier.carried_on(architecture, state.embedding, flow.gradient)
+        point, level = self.quantised(carried + sole_carrier.propose(parameters, "residual", read, entering))
         place = self.levels ** torch.arange(level.shape[-1], device=level.device)
-        code = (level * place).sum(-1)
-        embedding = linear(parameters, "lattice", point)
-        read = prior_input(architecture, inputs, features)
-        return State(point, code), Record(features, features, embedding, embedding, code, prior_input=read)
+        return point, State(point, (level * place).sum(-1))
+
+    def read(self, parameters: Parameters, proposal: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
+        held = linear(parameters, "lattice", embedding)
+        return held, held
 
 
 @register

@@ -33,6 +33,11 @@ class Inputs:
         noise = None if self.noise is None else self.noise[:, t]
         return Inputs(self.observation[t], self.previous[t], symbol, frame, noise)
 
+    def rows(self) -> "Inputs":
+        """All steps of whole episodes at once, in rows t·N + n."""
+        symbol, frame = (None if part is None else part.flatten(0, 1) for part in (self.symbol, self.frame))
+        return Inputs(self.observation.flatten(0, 1), self.previous.flatten(0, 1), symbol, frame)
+
 
 @dataclass(frozen=True)
 class Record:

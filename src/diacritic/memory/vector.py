@@ -53,6 +53,21 @@ class VectorMemory(Memory):
         state = self.advance(parameters, state, x)
         return state, record(features, self.readout(parameters, state, x))
 
+    def unroll(
+        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
+    ) -> list[Record]:
+        features, x = entered(parameters, episodes.rows())
+        states = self.states(parameters, architecture, x.unflatten(1, episodes.observation.shape[:2]))
+        return [record(features, self.readout(parameters, states.flatten(1, 2), x))]
+
+    def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
+        """Of every step, from x [runs, T, N, ·]: encoders and readout see all steps at once, only the cell waits."""
+        state, states = self.start(parameters, architecture, x.shape[2]), []
+        for entering in x.unbind(1):
+            state = self.advance(parameters, state, entering)
+            states.append(state)
+        return torch.stack(states, 1)
+
 
 class LinearMemory(VectorMemory):
     """A cell whose state enters linearly, s_t = a_t s_{t−1} + b_t by element: whole episodes are one scan."""
@@ -65,16 +80,14 @@ class LinearMemory(VectorMemory):
         kept, new = self.gates(parameters, x)
         return as_real(kept * as_complex(state) + new) if new.is_complex() else kept * state + new
 
-    def unroll(
-        self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
-    ) -> list[Record]:
-        steps = episodes.observation.shape[:2]
-        frame = None if episodes.frame is None else episodes.frame.flatten(0, 1)
-        rows = Inputs(episodes.observation.flatten(0, 1), episodes.previous.flatten(0, 1), frame=frame)
-        features, x = entered(parameters, rows)
+    def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
+        kept, new = (part.unflatten(1, x.shape[1:3]) for part in self._every(parameters, x.flatten(1, 2)))
+        states = scan(kept, new)
+        return as_real(states) if states.is_complex() else states
+
+    def _every(self, parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
         kept, new = self.gates(parameters, x)
-        states = scan(kept.expand_as(new).unflatten(1, steps), new.unflatten(1, steps)).flatten(1, 2)
-        return [record(features, self.readout(parameters, as_real(states) if states.is_complex() else states, x))]
+        return kept.expand_as(new), new
 
 
 def entered(parameters: Parameters, inputs: Inputs) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from diacritic.tasks.shown import shown
 
 def machines(parameters: Parameters, architecture: Architecture, model: Model) -> list[CodeMachine]:
     """The trained carriers of a symbolic task as tables, greedy."""
-    A, like = len(model.graph.actions), parameters["codebook"]
+    A, like = len(model.graph.actions), next(iter(parameters.values()))
     observation = torch.from_numpy(shown(model)).to(like)
     previous = torch.cat([torch.eye(A), torch.zeros(1, A)]).to(like)  # no action yet comes last
     moves, laws = code_tables(parameters, architecture, observation, previous)

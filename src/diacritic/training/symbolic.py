@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from certify import Model
 from certify.core.exact import Masses
 from certify.core.graph import Graph
+from certify.core.merged import unfold
 from certify.errors import UserError
 from diacritic.memory.shape import Shape
 from diacritic.tasks.shown import shown
 from diacritic.training.data import Data, check
 
+LISTED = 4096
+"""Merged histories are listed one by one up to so many."""
 Labeller = Callable[[list[str]], str]
 """What a hidden value was, from the observations of a whole episode."""
 
@@ -51,6 +54,8 @@ def from_model(model: Model, demonstrations: int | None = None, seed: int = 0, l
 def _episodes(model: Model) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray, NDArray] | None, NDArray]:
     """Episodes of the history graph, each with the law P(A_t | H_t) that a history knows."""
     graph = model.graph
+    if merged(graph) and sum(map(int, graph.levels[-1].paths)) <= LISTED:
+        graph = unfold(graph)
     paths = _paths(graph)
     last = graph.levels[-1]
     final = [(a, p) for node in paths[:, -1] for a, p in [graph.laws[last.law[node]][0]]]
@@ -68,9 +73,14 @@ def _episodes(model: Model) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple
     return observation, action, (law, table), weight
 
 
+def merged(graph: Graph) -> bool:
+    """Whether some node stands for more than one history."""
+    return any(int(paths) != 1 for level in graph.levels for paths in level.paths)
+
+
 def _paths(graph: Graph) -> NDArray[np.int64]:
     """The node of every level on the way to each last history; histories form a tree, so parents tell it."""
-    if any(int(paths) != 1 for level in graph.levels for paths in level.paths):
+    if merged(graph):
         raise UserError("model", "its histories are merged, so they cannot all be listed; draw demonstrations instead")
     node = np.arange(graph.levels[-1].size)
     path = [node]

@@ -9,11 +9,12 @@ from certify.zoo import build
 from diacritic.memory.code_cells import Lattice
 from diacritic.memory.finite_machine import code_tables
 from diacritic.memory.kinds import MEMORIES, is_sole_carrier
-from diacritic.memory.protocol import Inputs
-from diacritic.memory.shape import Architecture
+from diacritic.memory.protocol import Flow, Inputs
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.randomness import initial
 from diacritic.training.symbolic import from_model
 
 CODES = ["gru-code", "fsq", "lfq"]
@@ -91,3 +92,24 @@ def test_states_of_codes_are_what_steps_leave(name: str) -> None:
         code = int(record.code[0, row])
         torch.testing.assert_close(state.embedding[0, row], memory.carried(parameters, carrier)[0, code])
         torch.testing.assert_close(record.embedding[0, row], memory.held(parameters, carrier)[0, code])
+
+
+@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("gradient", ["full", "carousel"])
+def test_whole_episodes_are_the_steps(name: str, gradient: str) -> None:
+    memory, sizes, flow = MEMORIES[name], SIZE, Flow(gradient)
+    weights = initial(memory.weights(Shape(observation=5, action=2, horizon=7), sizes), [1, 2], torch.float64)
+    parameters = {key: value.requires_grad_() for key, value in weights.items()}
+    generator = torch.Generator().manual_seed(5)
+    episodes = Inputs(*(torch.randn(7, 3, n, generator=generator, dtype=torch.float64) for n in (5, 2)))
+    begin = memory.start(parameters, sizes, 3)
+    slopes = []
+    for records in (
+        memory.unroll(parameters, sizes, episodes, flow),
+        memory.follow(parameters, sizes, begin, episodes, flow),
+    ):
+        codes = torch.cat([record.code for record in records], 1)
+        loss = torch.cat([record.embedding + 2 * record.proposal for record in records], 1).square().sum()
+        slopes.append((codes, *torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)))
+    for one, other in zip(*slopes, strict=True):
+        torch.testing.assert_close(one, other)

@@ -112,8 +112,13 @@ def test_labels_come_from_whole_episodes() -> None:
     assert [known[k] for k in data.label.tolist()] == first
 
 
-def test_merged_histories_cannot_be_listed_but_can_be_drawn() -> None:
-    model = build("running-parity", horizon=6)
+def test_merged_histories_are_listed_while_they_are_few_and_can_always_be_drawn() -> None:
+    data = from_model(build("running-parity", horizon=6))
+    assert data.episodes == 2**6 == len({tuple(row) for row in data.observation_index.T.tolist()})
+    odd = (data.observation_index % 2).sum(0) % 2
+    assert torch.equal(data.target[-1].argmax(-1) == data.target[-1, 0].argmax(-1), odd == odd[0])
+    assert torch.allclose(data.weight, torch.full_like(data.weight, 2.0**-6))
+    model = build("running-parity", horizon=13)
     with pytest.raises(UserError, match=r"^model: its histories are merged[^\n]*; draw demonstrations instead$"):
         from_model(model)
     assert from_model(model, 200).episodes > 10
