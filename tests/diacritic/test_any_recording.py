@@ -69,18 +69,24 @@ def test_episodes_of_unequal_length_are_learned_from(arrays: dict[str, np.ndarra
     """What stands beyond the end of an episode teaches nothing, and nothing is required there."""
     mask = np.ones((STEPS, EPISODES), bool)
     mask[5:, ::3] = False
-    weights = []
+    weights, profiles = [], []
     for k in range(2):
         given = {key: value.copy() for key, value in arrays.items()}
         if k:
             given["observations"][~mask], given["actions"][~mask] = 7.0, -3.0
+            given["symbols"][~mask], given["choices"][~mask] = 1, 2
         write_npz(tmp_path / f"uneven{k}.npz", **given, mask=mask)
         demos = dia.load(tmp_path / f"uneven{k}.npz")
-        assert dia.requirement(demos).model.horizon == STEPS
+        need = [step.rate for step in dia.requirement(demos).steps]
+        assert need[-1] == pytest.approx(mask[-1].mean(), abs=0.02)  # one bit, of the episodes that last so long
         runs = dia.train(demos, seeds=1, steps=3, device="cpu", out=tmp_path / f"r{k}")
         weights.append(dia.load_run(runs.paths[0]).weights)
+        verdict = dia.measure(runs)[0]
+        profiles.append(verdict.profile)
         with pytest.raises(UserError, match="--learner: plain\\+bfs learns from later steps and needs episodes of one"):
             dia.train(demos, learner="plain+bfs", seeds=1, steps=1, device="cpu", out=tmp_path / "no")
+        assert verdict.profile.required == pytest.approx(need, abs=0.05)  # of the held-out episodes
+    assert profiles[0] == profiles[1]
     for name, value in weights[0].items():
         assert np.allclose(value.numpy(), weights[1][name].numpy(), atol=1e-6), name
 

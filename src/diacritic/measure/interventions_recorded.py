@@ -35,8 +35,9 @@ def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: S
     episodes = Episodes(seen, before, demos.symbols, demos.choices, laws, weights)
 
     def decide(actions: Any, step: int) -> Ints:
-        kinds = np.unique(demos.choices[step])
-        means = torch.stack([acted[step][torch.from_numpy(demos.choices[step] == kind)].mean(0) for kind in kinds])
+        choices = demos.choices[step]
+        kinds = np.unique(choices if demos.mask is None else choices[demos.mask[step]])
+        means = torch.stack([acted[step][torch.from_numpy(choices == kind)].mean(0) for kind in kinds])
         return torch.cdist(actions, means).argmin(1).numpy()
 
     most = PAIRS if demos.frames is None else PIXEL_PAIRS

@@ -124,6 +124,11 @@ def score_cohort(codes: ArrayLike, classes: Classes, codebook: int | None = None
     )
 
 
+def until_the_end(codes: Ints, mask: NDArray[np.bool_] | None) -> Ints:
+    """Codes [S, T, N] that say nothing after an episode's end; `mask` is that of the recording."""
+    return codes if mask is None else np.where(mask, codes, 0)
+
+
 def _explained(left: Floats, whole: Floats | float) -> Floats:
     """1 − left/whole, NaN where nothing is required."""
     whole = np.broadcast_to(whole, left.shape)

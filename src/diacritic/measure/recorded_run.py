@@ -37,7 +37,7 @@ from diacritic.rollout.closed_loop import Rollouts, play
 from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.protocol import Task
-from diacritic.tasks.recorded import RecordedTask
+from diacritic.tasks.recorded import RecordedTask, ended
 
 Ints = NDArray[np.integer[Any]]
 
@@ -84,6 +84,8 @@ def examine_recorded(
     if isinstance(group.task, RecordedTask):  # nothing can be played
         effort = replace(effort, episodes=0, interventions=0)
     again = None if fresh is None else _fresh(group, demos, fresh)
+    first = [learned_from(run, demos) for run in group.runs]
+    demos = ended(demos)
     whole = Classes.of(demos.symbols, demos.choices)
     own = (
         play(group.task, group.policies(), effort.episodes, effort.seed, group.binner, effort.threads)
@@ -93,14 +95,14 @@ def examine_recorded(
     leaks = _recorded_leaks(demos) if probe is None else _probed_leaks(probe)
     found = []
     for k, run in enumerate(group.runs):
-        held, first = held_out(run, demos)
-        judged = _judged(run, held, whole.take(slice(first, None)))
+        held = demos.take(slice(first[k], None))
+        judged = _judged(run, held, whole.take(slice(first[k], None)))
         more = [leaks] if own is None else [leaks, *_own(group, k, own, judged, demos, whole)]
         if again is not None:
             more.append(_replicated(run, judged, *again))
         if effort.interventions and memory_of(run.architecture).state == "carrier":
             more += intervention_controls(_closed(run, group, effort), "closed loop")
-        found.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first else 'fresh'} episodes"))
+        found.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first[k] else 'fresh'} episodes"))
     return found
 
 
@@ -125,10 +127,9 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
     return judge(subject, evaluation.judgement, profile, controls, is_sole_carrier(run.architecture))
 
 
-def held_out(run: StoredRun, demos: Demos) -> tuple[Demos, int]:
-    """The episodes that a run did not learn from: all of an independent recording."""
-    first = (run.manifest.N or 0) if run.manifest.demos_sha256 == demos.digest else 0
-    return demos.take(slice(first, None)), first
+def learned_from(run: StoredRun, demos: Demos) -> int:
+    """From how many episodes of a recording a run learned, the first ones; from none of an independent recording."""
+    return (run.manifest.N or 0) if run.manifest.demos_sha256 == demos.digest else 0
 
 
 def _same_task(group: Group, demos: Demos, option: str) -> None:
@@ -251,6 +252,7 @@ def _fresh(group: Group, demos: Demos, fresh: Demos) -> tuple[Demos, Classes]:
     _same_task(group, fresh, "--fresh")
     if fresh.digest == demos.digest:
         raise UserError("--fresh", "is the recording of --task itself; record another one with another seed")
+    fresh = ended(fresh)
     return fresh, Classes.of(fresh.symbols, fresh.choices)
 
 

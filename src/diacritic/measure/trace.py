@@ -13,6 +13,7 @@ from diacritic.files.demos import Demos
 from diacritic.measure.evaluate import EpisodeTrace, SymbolicTrace, evaluate_symbolic
 from diacritic.measure.flags import class_error
 from diacritic.measure.gates import Symbolic
+from diacritic.measure.recorded import until_the_end
 from diacritic.measure.scores import Requirement
 from diacritic.memory.kinds import memory_of
 from diacritic.rollout.policies import Player
@@ -62,8 +63,9 @@ class RecordedTrace:
         """Of every run the share of episodes whose action at a decision is nearest to the mean of another class."""
         errors = {}
         for name, t in task.decisions.items():
-            expert, label = self.demos.actions[t], decision_class(self.demos, name, t)
-            errors[name] = np.array([class_error(run[t], expert, label) for run in self.actions])
+            runs = slice(None) if self.demos.mask is None else self.demos.mask[t]
+            expert, label = self.demos.actions[t, runs], decision_class(self.demos, name, t)[runs]
+            errors[name] = np.array([class_error(run[t, runs], expert, label) for run in self.actions])
         return errors
 
 
@@ -88,7 +90,7 @@ def teacher_forced(
         code, action = player.step(each(seen), before, each(symbols[t]), frames)
         codes.append(code)
         actions.append(action)
-    return RecordedTrace(demos, np.stack(codes, 1), np.stack(actions, 1))
+    return RecordedTrace(demos, until_the_end(np.stack(codes, 1), demos.mask), np.stack(actions, 1))
 
 
 def _translated(demos: Demos, symbol_names: Sequence[str]) -> Ints:

@@ -22,7 +22,7 @@ from diacritic.files.run import BINNER, MODEL, CodedEpisodes
 from diacritic.measure.evaluate import Evaluation, evaluate_codes, evaluate_symbolic
 from diacritic.measure.gates import task_gate
 from diacritic.measure.plugin import joint
-from diacritic.measure.recorded import Classes
+from diacritic.measure.recorded import Classes, until_the_end
 from diacritic.measure.trace import sufficient, symbolic_traces
 from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.kinds import memory_of
@@ -207,7 +207,8 @@ def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     windows |= {f"{name} decision": (t,) for name, t in task.decisions.items()}
 
     def evaluations(cohort: Cohort) -> list[Evaluation]:
-        return evaluate_codes(held_out_codes(cohort, prepared.held_out), classes, task_gate(task), windows)
+        found = until_the_end(held_out_codes(cohort, prepared.held_out), held_out.mask)
+        return evaluate_codes(found, classes, task_gate(task), windows)
 
     def judge(cohort: Cohort) -> list[bool]:
         return [item.sufficient for item in evaluations(cohort)]
