@@ -12,7 +12,8 @@ from math import isnan, nan
 from statistics import mean
 from typing import Literal, NamedTuple
 
-from diacritic.measure.statistics import fisher, wilson
+from diacritic.measure.statistics import wilson
+from reproduction.statistics import fisher
 
 Kind = Literal["agrees", "no difference shown", "better", "differs", "not run", "not in the paper"]
 KINDS: tuple[Kind, ...] = ("agrees", "no difference shown", "better", "differs", "not run", "not in the paper")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import log2
 
 from diacritic.measure.content import Question
-from diacritic.measure.statistics import line
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
@@ -12,6 +11,7 @@ from reproduction.catalogue._declare import MANY, PRESETS, found, franka
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import mean_rate, most_information, rate_range, success_range, tally
 from reproduction.reference import block, figure
+from reproduction.statistics import line
 from reproduction.verdicts import Count, Value, value
 
 NAME = "hidden-mass"

@@ -6,7 +6,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from diacritic.measure.statistics import fisher
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.catalogue import full_reveal, statistics
@@ -17,6 +16,7 @@ from reproduction.catalogue.statistics import Observed, both_classes, distance_a
 from reproduction.derive import gathered, success_range, sufficient
 from reproduction.figure import Figure
 from reproduction.reference import figure
+from reproduction.statistics import fisher
 from reproduction.verdicts import Value, value
 
 NAME, _BLOCK = "interventions", "stats.interventions"

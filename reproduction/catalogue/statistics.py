@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from certify.errors import UserError
 from diacritic.files.ledger import Row
 from diacritic.measure.gates import THRESHOLD
-from diacritic.measure.statistics import Coefficient, contrasts, indicators, logistic, wilson
+from diacritic.measure.statistics import wilson
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
@@ -18,6 +18,7 @@ from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import Derived, gathered, tally
 from reproduction.figure import Figure
 from reproduction.reference import block, figure
+from reproduction.statistics import Coefficient, contrasts, indicators, logistic
 from reproduction.verdicts import LEVEL, NO_ESTIMATE, Count, Profile, Range, Value, value
 
 NAME, _SWEEP, _DISTANCE = "statistics", "stats.distance_sweeps", "stats.distance"

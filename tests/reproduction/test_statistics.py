@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify.errors import UserError
-from diacritic.measure.statistics import contrasts, fisher, indicators, line, logistic, wilson
+from diacritic.measure.statistics import wilson
+from reproduction.statistics import contrasts, fisher, indicators, line, logistic
 
 Z = 1.959963984540054
 
