@@ -6,11 +6,13 @@ in a process of its own, with a limit of time and memory. Rows go to results/for
 
 import hashlib
 import multiprocessing
+import multiprocessing.connection
 import resource
 import signal
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,9 @@ from certify.stationary.process import Process
 from certify.stationary.world import World
 
 Row = dict[str, Any]
-ROUNDING = Fraction(1, 1000)  # by which the rows of a file may miss the sum 1
+ROUNDING = Fraction(1, 4)  # by which the rows of a file may miss the sum 1
 MEMORY = 4 * 2**30
-EFFORT = Effort(posteriors=5_000, window=2, horizon=2, steps=2, seconds=1.0)
+EFFORT = Effort(posteriors=20_000, window=3, horizon=2, steps=2, seconds=1.0)
 EXPERTS = ("random controller", "policy graph", "QMDP", "privileged")
 
 
@@ -39,11 +41,22 @@ def cases(folder: Path) -> list[tuple[Path, str]]:
         symbolic = path.suffix in (".templ", ".prism", ".nm") and path.is_file() and "\npomdp" in "\n" + _text(path)
         if not symbolic and path.suffix != ".pomdp":
             continue
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        if digest not in seen:
-            seen.add(digest)
+        content = _text(path) if symbolic else _content(path)
+        if content not in seen:
+            seen.add(content)
             result += [(path, expert) for expert in (EXPERTS[:1] if symbolic else EXPERTS)]
     return sorted(result, key=lambda case: (EXPERTS.index(case[1]), case[0].stat().st_size))
+
+
+def _content(path: Path) -> str:
+    """A digest of what a `.pomdp` file states, whatever it looks like; of the file itself where it is not read."""
+    try:
+        problem = load_pomdp(path, ROUNDING)
+    except UserError:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    rewards = [(pattern, value) for pattern, (_, value) in problem.rewards.entries.items()]
+    stated = (problem.start, problem.transitions, problem.emissions, problem.ends, rewards)
+    return hashlib.sha256(repr(stated).encode()).hexdigest()
 
 
 def _text(path: Path) -> str:
@@ -99,20 +112,26 @@ def _reason(said: Row) -> str:
     return "the long run is too large for exact numbers" if said["upper"] is None else "the bracket is open"
 
 
-def limited(work: Callable[[], Row], seconds: int) -> Row:
-    """The row of some work in a process of its own; a reason where it takes too much time of a core, or memory."""
-    context = multiprocessing.get_context("fork")
-    receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(work, send, seconds), daemon=True)
-    child.start()
-    send.close()
-    try:
-        return receive.recv()
-    except EOFError:
-        child.join()
-        return {"reason": f"more than {seconds} s" if child.exitcode == -signal.SIGXCPU else "the builder failed"}
-    finally:
-        child.join()
+class Limited:
+    """Some work in a process of its own; its row has a reason where it takes too much time of a core, or memory."""
+
+    def __init__(self, work: Callable[[], Row], seconds: int) -> None:
+        context = multiprocessing.get_context("fork")
+        self.seconds = seconds
+        self.receive, send = context.Pipe(duplex=False)
+        self.child = context.Process(target=_child, args=(work, send, seconds), daemon=True)
+        self.child.start()
+        send.close()
+
+    def row(self) -> Row:
+        try:
+            return self.receive.recv()
+        except EOFError:
+            self.child.join()
+            late = self.child.exitcode == -signal.SIGXCPU
+            return {"reason": f"more than {self.seconds} s" if late else "the builder failed"}
+        finally:
+            self.child.join()
 
 
 def _child(work: Callable[[], Row], send: Connection, seconds: int) -> None:
@@ -126,12 +145,23 @@ def _child(work: Callable[[], Row], send: Connection, seconds: int) -> None:
     send.send(row | {"seconds": round(time.process_time() - started, 2)})
 
 
-def run(folder: Path, seconds: int, done: Iterable[Row] = (), only: str = "") -> Iterable[Row]:
-    """One row for each case that has none yet; `seconds` limit each."""
+def run(folder: Path, seconds: int, done: Iterable[Row] = (), only: str = "", jobs: int = 1) -> Iterable[Row]:
+    """One row for each case that has none yet, as they come; `seconds` limit each, `jobs` run side by side."""
     held = {(row["file"], row["expert"]) for row in done}
-    for path, expert in cases(folder):
-        name = str(path.relative_to(folder))
-        if (name, expert) not in held and only in name:
-            row = limited(lambda path=path, expert=expert: answer_row(path, expert), seconds)
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            yield {"study": "forever", "file": name, "expert": expert, **row, "file_sha256": digest}
+    waiting = [case for case in cases(folder) if only in case[0].name and (_name(folder, case), case[1]) not in held]
+    running: dict[Connection, tuple[tuple[Path, str], Limited]] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            case = waiting.pop(0)
+            child = Limited(partial(answer_row, *case), seconds)
+            running[child.receive] = case, child
+        for ready in multiprocessing.connection.wait(list(running)):
+            assert isinstance(ready, Connection), "only pipes are waited for"
+            case, child = running.pop(ready)
+            digest = hashlib.sha256(case[0].read_bytes()).hexdigest()
+            row = {"study": "forever", "file": _name(folder, case), "expert": case[1]}
+            yield {**row, **child.row(), "file_sha256": digest}
+
+
+def _name(folder: Path, case: tuple[Path, str]) -> str:
+    return str(case[0].relative_to(folder))

@@ -20,8 +20,10 @@ class Forever:
     """The rows; cases that have one are not run again."""
     page: Path | None = Path("docs/for_ever_files.md")
     """The page with the table of all files."""
-    seconds: int = 30
+    seconds: int = 60
     """Limit of one case, in seconds of one core."""
+    jobs: int = 1
+    """Cases that run side by side."""
     only: str = ""
     """Files whose name holds this."""
 
@@ -33,7 +35,7 @@ class Forever:
         if not self.folder.is_dir():
             raise UserError(str(self.folder), "is not a folder")
         rows = [json.loads(line) for line in self.out.read_text().splitlines()] if self.out.exists() else []
-        for row in run(self.folder, self.seconds, rows, self.only):
+        for row in run(self.folder, self.seconds, rows, self.only, self.jobs):
             rows.append(row)
             rows.sort(key=lambda row: (row["file"], row["expert"]))
             write_text(self.out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

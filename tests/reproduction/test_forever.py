@@ -9,7 +9,7 @@ import pytest
 from certify.errors import UserError
 from certify.sources import pomdp
 from reproduction.commands.forever import Forever
-from reproduction.forever import EXPERTS, answer_row, cases, limited
+from reproduction.forever import EXPERTS, Limited, answer_row, cases
 from reproduction.forever_page import page, renewed
 from reproduction.forever_training import FAMILIES, table
 
@@ -32,7 +32,7 @@ def test_every_file_is_asked_once_with_all_experts(folder: Path):
 
 def test_rows_and_the_page(folder: Path, tmp_path: Path):
     out, text = tmp_path / "rows.jsonl", tmp_path / "page.md"
-    assert Forever(folder, out, text, seconds=100).run() == 0
+    assert Forever(folder, out, text, seconds=100, jobs=2).run() == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert {row["expert"] for row in rows} == set(EXPERTS)
     by_expert = {row["expert"]: row for row in rows}
@@ -53,14 +53,14 @@ def test_a_refused_file_has_a_reason(tmp_path: Path):
 
 
 def test_time_and_memory_are_limited():
-    assert limited(lambda: {"upper": 1.0}, 10)["upper"] == 1.0
+    assert Limited(lambda: {"upper": 1.0}, 10).row()["upper"] == 1.0
 
     def forever() -> dict[str, float]:
         while True:
             pass
 
-    assert limited(forever, 1) == {"reason": "more than 1 s"}
-    assert "GB" in limited(lambda: {"upper": float(len(bytearray(2**40)))}, 10)["reason"]
+    assert Limited(forever, 1).row() == {"reason": "more than 1 s"}
+    assert "GB" in Limited(lambda: {"upper": float(len(bytearray(2**40)))}, 10).row()["reason"]
 
 
 def test_marks_that_a_page_lacks_are_named():

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _LISTS = ("states", "actions", "observations")
 _PREAMBLE = ("discount", "values", *_LISTS)
+_MARKS = ("E", "atom")  # of other dialects: states that end an episode, observations that a proposition names
 _SECTIONS = (*_PREAMBLE, "start", "T", "O", "R")
 _RESERVED = {*_SECTIONS, "include", "exclude", "reward", "cost", "uniform", "identity", "reset"}
 
@@ -71,6 +72,8 @@ class _Reader:
         self.start: Row | None = None
         self.tables = {"T": _Table("T", "states"), "O": _Table("O", "observations")}
         self.rewards: dict[Pattern, tuple[int, Fraction]] = {}
+        self.ends: set[int] = set()
+        self.goal: list[int] = []  # the observations of the first proposition
         self.renormalised: list[str] = []
         self.shared: dict[int, tuple[Row, Row]] = {}  # rows shared by several states, and what they became
         self.writes = 0
@@ -79,7 +82,10 @@ class _Reader:
         while self.next.kind != "end":
             self.statement(self.take())
         self.complete(self.next.line)
-        transitions, emissions = self.rows(self.tables["T"]), self.rows(self.tables["O"])
+        transitions = self.rows(self.tables["T"])
+        self.fill_unreached(transitions)
+        emissions = self.rows(self.tables["O"])
+        rewards = self.rewards or {(None, None, None, o): (0, Fraction(1)) for o in self.goal}
         return Problem(
             name,
             self.discount,
@@ -90,8 +96,9 @@ class _Reader:
             self.start if self.start is not None else self.uniform("states"),
             transitions,
             emissions,
-            Rewards(self.rewards),
+            Rewards(rewards),
             tuple(self.renormalised),
+            frozenset(self.ends),
         )
 
     # tokens
@@ -121,15 +128,19 @@ class _Reader:
 
     def opens_section(self) -> bool:
         following = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        if self.next.text == "atom":
+            return following.kind == "number"
         opens = following.kind == "colon" or (self.next.text == "start" and following.text in ("include", "exclude"))
-        return opens and self.next.text in _SECTIONS
+        return opens and self.next.text in (*_SECTIONS, "E")
 
     # statements
 
     def statement(self, section: Token) -> None:
-        if section.kind != "name" or section.text not in _SECTIONS:
+        if section.kind != "name" or section.text not in (*_SECTIONS, *_MARKS):
             _fail(section.line, f"expected one of {', '.join(_SECTIONS)}, not {section.text!r}")
-        if section.text in _PREAMBLE:
+        if section.text in _MARKS:
+            self.mark_line(section)
+        elif section.text in _PREAMBLE:
             self.preamble_line(section)
         elif section.text == "start":
             self.start_line(section.line)
@@ -162,6 +173,20 @@ class _Reader:
             self.names[section.text] = names
             self.places[section.text] = {name: k for k, name in enumerate(names)}
 
+    def mark_line(self, section: Token) -> None:
+        """`E: states` of ZMDP, or `atom 0: observations` of files with formulas; without R, atom 0 is worth 1."""
+        kind, first = "states", False
+        if section.text == "atom":
+            kind, first = "observations", int(self.numbers(1, section.line)[0]) == 0
+        self.need_colon(section.text)
+        if kind not in self.names:
+            _fail(section.line, f"{section.text} must come after {kind}")
+        listed = [self.one(kind) for _ in self.while_listed()]
+        if kind == "states":
+            self.ends.update(listed)
+        elif first:
+            self.goal = listed
+
     def name_list(self, section: Token) -> tuple[str, ...]:
         if self.next.kind == "number":
             token = self.take()
@@ -171,7 +196,7 @@ class _Reader:
         names: dict[str, int] = {}
         while self.next.kind == "name" and not self.opens_section():
             token = self.take()
-            if token.text in _RESERVED:
+            if token.text in _RESERVED and (section.text == "observations" or token.text not in _SECTIONS):
                 _fail(token.line, f"{token.text!r} is a word of the format: no name, and no section without ':'")
             if token.text in names:
                 _fail(token.line, f"{token.text!r} is listed twice among the {section.text}")
@@ -217,8 +242,8 @@ class _Reader:
         return len(self.names["states"]) == 1 and self.next.text == "1"
 
     def complete(self, line: int) -> None:
-        """All of the preamble must be there before the first table."""
-        missing = [section for section in _PREAMBLE if section not in self.preamble]
+        """All names must be there before the first table; without a discount it is 1, and values are rewards."""
+        missing = [section for section in _LISTS if section not in self.preamble]
         if missing:
             _fail(line, f"{missing[0]} is missing; it must come before the first T, O or R")
         states, actions, observations = (len(self.names[kind]) for kind in _LISTS)
@@ -242,6 +267,7 @@ class _Reader:
                 table.put(key, row, line)
             return
         columns = self.span(table.columns)
+        self.colon()  # which some programs write before the number
         p = self.probabilities(1, line)[0]
         self.write(len(actions) * len(sources) * (len(columns) + 1), line)
         for key in product(actions, sources):
@@ -352,6 +378,15 @@ class _Reader:
                 )
             )
         return tuple(result)
+
+    def fill_unreached(self, transitions: tuple[tuple[Row, ...], ...]) -> None:
+        """Some files have zeros where an action never leads: whatever is shown there, nobody sees it."""
+        table, unseen = self.tables["O"], self.uniform("observations")
+        for a, rows in enumerate(transitions):
+            reached = {target for row in rows for target in row}
+            for s in range(len(rows)):
+                if s not in reached and table.rows.get((a, s)) == {}:
+                    table.put((a, s), unseen, table.lines[a, s])
 
     def summing_to_one(self, row: Row, what: str, line: int) -> Row:
         """The row, divided by its sum where the file's rounding alone keeps that from 1."""

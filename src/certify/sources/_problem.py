@@ -44,3 +44,4 @@ class Problem:
     emissions: tuple[tuple[Row, ...], ...]  # [a][s′] → P(o | a, s′)
     rewards: Rewards
     renormalised: tuple[str, ...]  # the rows whose rounded numbers were divided by their sum
+    ends: frozenset[int] = frozenset()  # states that a file declares the end of an episode

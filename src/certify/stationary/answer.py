@@ -17,7 +17,7 @@ from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
 from certify.errors import UserError
 from certify.stationary.atoms import atom_relation
-from certify.stationary.chain import TooMuchWork
+from certify.stationary.chain import MOST_WORK, TooMuchWork
 from certify.stationary.frames import Frames, frames
 from certify.stationary.longrun import long_run, masses
 from certify.stationary.machine import StationaryMachine
@@ -223,15 +223,24 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
     codes = None
     if not inexact and observer.kind != "group" and relation.observer.size <= _MOST_CODES:
         codes = fewest_codes(relation.observer, relation.conflicts, effort.seconds)
-    try:
-        rates = stationary_rates(process, relation, effort.steps, effort.gamma)
-    except TooMuchWork:
-        rates = None
+    rates = _rates(process, relation, effort, MOST_WORK // 10 if inexact else MOST_WORK)
+    while rates is None and inexact and windows is not None and windows.k:  # a shorter window has fewer nodes
+        windows = window_observer(process, windows.k - 1)
+        observer, relation = windows.observer, compatibility(windows.observer)
+        rates = _rates(process, relation, effort, MOST_WORK // 10)
     floor = _window_floor(process, windows) if windows is not None and inexact else None
     short = None
     if inexact and effort.horizon:
         short = certify(process.model(effort.horizon), seconds=max(effort.seconds, 0.01))
     return StationaryAnswer(process, regime, observer, relation, rates, codes, mixed, windows, floor, short)
+
+
+def _rates(process: Process, relation: Relation, effort: Effort, most: int) -> Rates | None:
+    """The bits, or None where an exact long run costs more than `most` products."""
+    try:
+        return stationary_rates(process, relation, effort.steps, effort.gamma, most=most)
+    except TooMuchWork:
+        return None
 
 
 def _observe(process: Process, effort: Effort) -> tuple[Regime, Observer, Windows | None, tuple[str, ...]]:

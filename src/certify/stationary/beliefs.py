@@ -1,7 +1,8 @@
 """Rules on beliefs (QMDP, alpha vectors) as finite controllers: by beliefs that repeat, or by windows that fix them.
 
 A vector is best on a convex set of beliefs. After the last k labels the belief lies in the hull of what each state that
-was possible k steps ago would have become; where one vector is best at all of these, the window fixes the action.
+was possible k steps ago would have become; where one vector is best at all of these, the window fixes the action. Only
+windows that leave it open are made longer.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from certify.stationary.posteriors import MOST_POSTERIORS, Vector, coprime
 from certify.stationary.world import START, Controller, World
 
 MOST_WINDOWS = 20_000
-MOST_WORK = 10_000_000  # products of integers in one search
+MOST_WORK = 20_000_000  # products of integers in one search
 N = TypeVar("N", bound=Hashable)
 Anchor = str | tuple[int, ...]  # the first observation while nothing is forgotten, else the states possible then
-Window = tuple[Anchor, tuple[tuple[str, int], ...]]  # and the labels (action, observation) since
+Word = tuple[tuple[str, int], ...]  # labels (action, observation)
+Window = tuple[Anchor, Word]  # and the labels since
+_OPEN = ""  # the action of a window that is too short
 
 
 @dataclass(frozen=True)
@@ -47,29 +50,26 @@ class BeliefRule:
 
 
 def belief_controller(
-    world: World, rule: AlphaVectors, window: int = 5, beliefs: int = MOST_POSTERIORS, most: int = MOST_WINDOWS
+    world: World, rule: AlphaVectors, window: int = 30, beliefs: int = MOST_POSTERIORS, most: int = MOST_WINDOWS
 ) -> BeliefRule:
     """The controller of a rule; refuses where neither beliefs repeat nor up to `window` labels fix it."""
     steps = _Steps(world, rule)
     try:
         controller = _explore(steps.starts(), steps.act, steps.after_by_name, beliefs, "beliefs")
         return BeliefRule(controller, "beliefs", len(controller.law))
-    except TooMany as limit:
-        reason = str(limit)
-    for k in range(1, window + 1):
-        windows = _Windows(_Steps(world, rule), k)
+    except TooMany:
+        windows = _Windows(_Steps(world, rule))
+    reason = f"{window} labels leave the best vector open"
+    while all(len(word) < window for word in windows.open):
+        windows.lengthen()
         try:
             controller = _explore(windows.starts(), windows.act, windows.after, most, "windows")
-            return BeliefRule(controller, "windows", len(controller.law), k)
         except TooMany as limit:
-            reason = f"with {k} labels, {limit}"
-            if not isinstance(limit, _Undecided):
-                break
+            reason = f"with windows of up to {windows.longest} labels, {limit}"
+            break
+        if not windows.open:
+            return BeliefRule(controller, "windows", len(controller.law), windows.longest)
     raise UserError("controller", f"the rule on beliefs is not a finite controller that was found: {reason}")
-
-
-class _Undecided(TooMany):
-    """A window allows beliefs on which different vectors are best."""
 
 
 def _explore(
@@ -173,12 +173,29 @@ class _Steps:
 
 
 class _Windows:
-    """Nodes are the last k labels and what was possible before them; each allows the hull of its rays."""
+    """Nodes are the last labels and what was possible before them; each allows the hull of its rays.
 
-    def __init__(self, steps: _Steps, k: int) -> None:
-        self.steps, self.k = steps, k
+    A window is the shortest suffix that is not among the `inner` words. These are closed under parts, so that a window
+    and a label determine the next window.
+    """
+
+    def __init__(self, steps: _Steps) -> None:
+        self.steps = steps
         self.begin = steps.starts()
+        self.inner: set[Word] = set()
+        self.open: set[Word] = {()}  # windows that leave the action open
         self.cache: dict[Window, tuple[Vector, ...]] = {}
+
+    def lengthen(self) -> None:
+        """Make the windows that were found open longer by one label."""
+        for word in self.open:
+            self.inner |= {word[i:j] for j in range(len(word) + 1) for i in range(j + 1)}
+        self.open = set()
+
+    @property
+    def longest(self) -> int:
+        """How many labels a window has at most, once the start is forgotten."""
+        return 1 + max(map(len, self.inner))
 
     def starts(self) -> dict[str, Window]:
         return {shown: (shown, ()) for shown in self.begin}
@@ -199,19 +216,25 @@ class _Windows:
     def act(self, window: Window) -> str:
         best = {self.steps.best(ray) for ray in self.rays(window)}
         if len(best) > 1:
-            raise _Undecided(f"{len(best)} vectors are best on beliefs that one window allows")
+            self.open.add(window[1])
+            return _OPEN
         return self.steps.vectors[best.pop()][0]
 
     def after(self, window: Window, action: str) -> dict[str, Window]:
+        if action == _OPEN:
+            return {}
         anchor, labels = window
         result: dict[str, Window] = {}
         for shown in sorted({o for ray in self.rays(window) for o in self.steps.after(ray, action)}):
             longer = (*labels, (action, shown))
-            if len(longer) > self.k:
-                possible = {s for ray in self.rays((anchor, longer[:1])) for s, _ in ray}
-                result[self.steps.world.observations[shown]] = (tuple(sorted(possible)), longer[1:])
-            else:
-                result[self.steps.world.observations[shown]] = (anchor, longer)
+            forgotten = len(longer)
+            while forgotten and longer[forgotten:] in self.inner:
+                forgotten -= 1
+            following: Window = (anchor, longer)
+            if forgotten:
+                possible = {s for ray in self.rays((anchor, longer[:forgotten])) for s, _ in ray}
+                following = (tuple(sorted(possible)), longer[forgotten:])
+            result[self.steps.world.observations[shown]] = following
         return result
 
 

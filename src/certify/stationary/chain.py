@@ -177,10 +177,13 @@ def period(rows: Sequence[Mapping[int, Fraction]], members: list[int]) -> int:
     return result
 
 
-def visits(rows: Rows, right: Mapping[int, Fraction], members: Sequence[int]) -> dict[int, Fraction]:
+def visits(
+    rows: Rows, right: Mapping[int, Fraction], members: Sequence[int], most: int = MOST_WORK
+) -> dict[int, Fraction]:
     """The solution y of y = right + yP on `members`, which the chain leaves for ever or with a pinned state.
 
-    State by state elimination: the chain that is watched only outside the states that were eliminated.
+    State by state elimination: the chain that is watched only outside the states that were eliminated. Raises
+    `TooMuchWork` beyond `most` products; long fractions count as several.
     """
     inside = set(members)
     out = {i: {j: p for j, p in rows[i].items() if j in inside} for i in members}
@@ -203,9 +206,9 @@ def visits(rows: Rows, right: Mapping[int, Fraction], members: Sequence[int]) ->
             into[j].discard(i)
         scaled = {j: p / stay for j, p in row.items()}
         sources = {k: out[k].pop(i) for k in into.pop(i)}
-        work += (len(sources) + 1) * (len(scaled) + 1)
-        if work > MOST_WORK:
-            raise TooMuchWork(f"more than {MOST_WORK:,} products of fractions")
+        work += (len(sources) + 1) * (len(scaled) + 1) * (1 + stay.denominator.bit_length() // 500)
+        if work > most:
+            raise TooMuchWork(f"more than {most:,} products of fractions")
         for k, p in sources.items():
             for j, q in scaled.items():
                 out[k][j] = out[k].get(j, Fraction(0)) + p * q

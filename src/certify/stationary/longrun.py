@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from certify.core.logs import LogSum
-from certify.stationary.chain import Chain, period, recurrent_classes, visits
+from certify.stationary.chain import MOST_WORK, Chain, period, recurrent_classes, visits
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class LongRun:
         return math.lcm(*(part.period for part in self.recurrent))
 
 
-def long_run(chain: Chain) -> LongRun:
+def long_run(chain: Chain, most: int = MOST_WORK) -> LongRun:
     """The limit of (1/T)·Σ_t law_t; raises `TooMuchWork` where the exact solution would be too costly."""
     classes = recurrent_classes(chain.rows)
     settled = {i for members in classes for i in members}
     passing = [i for i in range(chain.size) if i not in settled]
-    potential = visits(chain.rows, dict(enumerate(chain.start)), passing)
+    potential = visits(chain.rows, dict(enumerate(chain.start)), passing, most)
     arrive = {i: chain.start[i] for i in settled}
     for i in passing:
         for j, p in chain.rows[i].items():
@@ -53,19 +53,19 @@ def long_run(chain: Chain) -> LongRun:
     recurrent: list[Recurrent] = []
     for members in classes:
         weight = sum((arrive[i] for i in members), Fraction(0))
-        law = stationary_law(chain, members)
+        law = stationary_law(chain, members, most)
         recurrent.append(Recurrent(members, weight, period(chain.rows, members), law))
         for i in members:
             mean[i] = weight * law[i]
         right = {i: arrive[i] - mean[i] for i in members}
-        potential |= visits(chain.rows, right, members[1:]) | {members[0]: Fraction(0)}
+        potential |= visits(chain.rows, right, members[1:], most) | {members[0]: Fraction(0)}
     return LongRun(chain, mean, [potential[i] for i in range(chain.size)], recurrent)
 
 
-def stationary_law(chain: Chain, members: list[int]) -> dict[int, Fraction]:
+def stationary_law(chain: Chain, members: list[int], most: int = MOST_WORK) -> dict[int, Fraction]:
     """The one law of a recurrent class that a step does not change."""
     root, *rest = members
-    weight = visits(chain.rows, chain.rows[root], rest) | {root: Fraction(1)}
+    weight = visits(chain.rows, chain.rows[root], rest, most) | {root: Fraction(1)}
     whole = sum(weight.values(), Fraction(0))
     return {i: weight[i] / whole for i in members}
 

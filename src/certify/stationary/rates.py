@@ -11,7 +11,7 @@ from certify.core.colouring import Colouring, Limits, minimum_entropy
 from certify.core.exact import Ints, common_denominator
 from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
-from certify.stationary.chain import Chain, lump, pairs_chain
+from certify.stationary.chain import MOST_WORK, Chain, lump, pairs_chain
 from certify.stationary.longrun import LongRun, conditional_bits, discounted, long_run, masses
 from certify.stationary.merging import merged
 from certify.stationary.observer import Observer
@@ -101,11 +101,12 @@ def stationary_rates(
     steps: int = 12,
     gamma: Fraction | None = None,
     seconds: float = 2.0,
+    most: int = MOST_WORK,
 ) -> Rates:
     """All four kinds of bits for a process and its compatibility; raises `TooMuchWork` where that is too costly."""
     memory = relation.classes if relation.transitive else np.arange(relation.observer.size)
     chain = class_chain(process, relation.observer, memory)
-    run = long_run(chain)
+    run = long_run(chain, most)
     pricing = _Pricing(relation, seconds)
     inside = _representatives(relation, memory)
     mass = _named(masses(run.mean, chain.label), inside)

@@ -34,6 +34,8 @@ class Problem(Protocol):
     def transitions(self) -> tuple[tuple[Row, ...], ...]: ...
     @property
     def emissions(self) -> tuple[tuple[Row, ...], ...]: ...
+    @property
+    def ends(self) -> frozenset[int]: ...
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,15 @@ class World:
     @staticmethod
     def from_problem(problem: Problem) -> World:
         """The world of a `.pomdp` file; rewards and discount are left behind."""
+        moves = tuple(
+            tuple({} if s in problem.ends else row for s, row in enumerate(rows)) for rows in problem.transitions
+        )
         return World(
             problem.states,
             problem.actions,
             problem.observations,
             problem.start,
-            problem.transitions,
+            moves,
             problem.emissions,
             name=problem.name,
         )

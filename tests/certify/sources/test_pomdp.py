@@ -122,7 +122,7 @@ def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("", 1, "discount is missing"),
+        ("", 1, "states is missing"),
         ("discount: 0.9\nvalues: reward\nstates: 2\nactions: 2\n\nT: 0 identity", 6, "observations is missing"),
         ("discount: 2\n", 1, "not between 0 and 1"),
         ("discount 0.9\n", 1, "expected ':' after discount"),
@@ -139,7 +139,10 @@ def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
         ("states: a b 3\n", 1, "not '3'"),
         ("states: a\nb a\n", 2, "'a' is listed twice among the states"),
         ("states: a uniform\n", 1, "'uniform' is a word of the format"),
-        ("states: start\n\n", 1, "'start' is a word of the format"),
+        ("observations: start\n\n", 1, "'start' is a word of the format"),
+        ("E: wet\n", 1, "E must come after states"),
+        (PREAMBLE + "atom 0 yes\n", 6, "expected ':' after atom"),
+        (PREAMBLE + "atom 0: wet\n", 6, "'wet' is none of the observations"),
         ("states: a ~ b\n", 1, "not '~'"),
         ("horizon: 3\n", 1, "expected one of discount"),
         ("3 4\n", 1, "not '3'"),
@@ -159,7 +162,7 @@ def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
         (PREAMBLE + "T: 2 identity\n", 6, "'2' is none of the actions"),
         (PREAMBLE + "T: wait : 0.5 uniform\n", 6, "'0.5' is none of the states"),
         (PREAMBLE + "T: wait : wet : dry\n", 6, "expected a number, not 'the end of the file'"),
-        (PREAMBLE + "T: wait : wet : dry : 1\n", 6, "expected a number, not ':'"),
+        (PREAMBLE + "T: wait : wet : dry : : 1\n", 6, "expected a number, not ':'"),
         (PREAMBLE + "T: wait\n1 0\n0\n\nO: * uniform", 6, "expected 4 numbers (2 rows of 2), not 3 before 'O'"),
         (PREAMBLE + "T: wait\n1 0\n0 1 1", 8, "one number too many; 4 (2 rows of 2)"),
         (PREAMBLE + "T: wait\n1 0\n0 2\n", 8, "2 is not a probability"),
@@ -184,6 +187,31 @@ def test_every_fault_names_its_line(text: str, line: int, reason: str) -> None:
     assert caught.value.place == f"line {line}"
     assert reason in caught.value.reason
     assert "\n" not in str(caught.value)
+
+
+def test_dialects_of_other_programs() -> None:
+    """No discount, names that are words, states that end, propositions, a colon before a number, zeros unseen."""
+    text = """states: start R over
+actions: T O
+observations: yes no
+atom 0 : yes
+atom 1: no
+start include: start
+E: over
+T: T identity
+T: O : * : over : 1
+O: T : * 0.5 0.5
+O: O : over : yes : 1
+O: O : start 0 0
+O: O : R 0 0
+"""
+    pomdp = read_pomdp(text)
+    assert (pomdp.discount, pomdp.ends, pomdp.start) == (1, {2}, {0: 1})
+    assert rows(pomdp, "T")[1] == [[0, 0, 1]] * 3
+    assert rows(pomdp, "O")[1] == [[HALF, HALF], [HALF, HALF], [1, 0]]
+    assert [pomdp.rewards(0, 0, 0, o) for o in (0, 1)] == [1, 0]
+    with pytest.raises(UserError, match="line 4: the probabilities of O: T : start sum to 0, not to 1"):
+        read_pomdp("states: start\nactions: T\nobservations: 2\nO: T 0 0\nT: T identity\n")
 
 
 WORDS = [

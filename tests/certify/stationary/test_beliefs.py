@@ -80,7 +80,7 @@ def test_a_rule_that_no_short_window_fixes_is_refused():
         ("l", "r"), ("a", "b"), ("L", "R"), {0: Fraction(1, 3), 1: Fraction(2, 3)}, [stay, stay], [show, show]
     )
     rule = AlphaVectors((("a", {0: Fraction(1), 1: Fraction(0)}), ("b", {0: Fraction(0), 1: Fraction(1)})))
-    with pytest.raises(UserError, match="with 2 labels, 2 vectors are best"):
+    with pytest.raises(UserError, match="2 labels leave the best vector open"):
         belief_controller(world, rule, window=2, beliefs=50)
 
 
