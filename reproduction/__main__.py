@@ -7,6 +7,7 @@ from diacritic.cli import dispatch
 from reproduction.commands.beyond import BeyondPaper
 from reproduction.commands.films import Films
 from reproduction.commands.forever import Forever, ForeverTraining
+from reproduction.commands.need import NeedStudy
 from reproduction.commands.paper import (
     Certificates,
     Figure,
@@ -43,6 +44,7 @@ COMMANDS = {
     "beyond-paper": BeyondPaper,
     "forever": Forever,
     "forever-training": ForeverTraining,
+    "need": NeedStudy,
 }
 
 

@@ -10,15 +10,8 @@ parser.add_argument("--out", type=Path, default=Path("results"), help="folder of
 parser.add_argument("--jobs", type=int, default=1, help="processes")
 parser.add_argument("--scale", type=float, default=1.0, help="multiplies the numbers of seeds")
 parser.add_argument("--only", default="", help="trials whose part and family hold this text")
-parser.add_argument(
-    "--page", type=Path, help="run nothing; renew the tables and the picture of this page: docs/need.md"
-)
+parser.add_argument("--arm", type=Path, help="folder of the arm's recordings")
 
 if __name__ == "__main__":
     given = parser.parse_args()
-    if given.page is None:
-        print(run(given.out, given.jobs, given.scale, given.only))
-    else:
-        from reproduction.need_study.page import write_page
-
-        write_page(given.out, given.page)
+    print(run(given.out, given.jobs, given.scale, given.only, given.arm))

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from diacritic.need.answer import Need, need
 from diacritic.need.classes import joint
-from reproduction.need_study import controls, worlds
+from reproduction.need_study import arm, controls, worlds
 from reproduction.need_study.controls import CONTROLS
 from reproduction.need_study.stress import STRESSES
 from reproduction.need_study.worlds import WORLDS, Latents, World
@@ -21,7 +22,7 @@ CLOSE = 0.1  # bits
 class Trial:
     """A cell of the study and a draw of it."""
 
-    part: str  # staircase, control, power
+    part: str  # staircase, arm, control, power
     family: str
     episodes: int
     seed: int
@@ -31,11 +32,13 @@ class Trial:
 
     @property
     def held_out(self) -> bool:
+        if self.part == "arm":
+            return self.seed * self.episodes // arm.RECORDED not in arm.DEVELOPED
         return self.family in (*worlds.HELD_OUT, *controls.HELD_OUT)
 
 
-def run_trial(trial: Trial) -> dict[str, Any]:
-    """The row of the ledger."""
+def run_trial(trial: Trial, recordings: Path | None = None) -> dict[str, Any]:
+    """The row of the ledger; `recordings` is the folder of the arm's."""
     rng = np.random.default_rng([trial.seed, trial.episodes, *map(ord, trial.family)])
     began = time.perf_counter()
     row: dict[str, Any] = {"study": "need", **asdict(trial), "held_out": trial.held_out}
@@ -44,6 +47,10 @@ def run_trial(trial: Trial) -> dict[str, Any]:
         if trial.stress != "none":
             demos = STRESSES[trial.stress](demos, rng)
         answer = need(demos, plants=0, seed=trial.seed)
+    elif trial.part == "arm":
+        demos = arm.kept(recordings or Path(), trial.family, trial.seed, trial.episodes)
+        answer = need(arm.visible(demos), plants=0, seed=trial.seed)
+        row |= arm.compared_with_certificate(demos, answer, CLOSE)
     else:
         world = WORLDS[trial.family]
         latents = world.draw(trial.episodes, rng)

@@ -13,7 +13,7 @@ from diacritic.need.aligned import Aligned
 from diacritic.need.ridge import EMPTY, TOLERANCE, Floats, Ints
 
 CLOCKS = ("auto", "step", "progress", "phase", "events")
-MOST_STEPS = 64  # longer episodes are thinned; recent frames stay raw
+MOST_STEPS = 96  # longer episodes are thinned; recent frames stay raw
 MOST_EPISODES = 1024
 QUIET = 0.25  # of the largest action of its episode: below, the expert counts as at rest
 SHORTEST = 3  # raw frames of rest or movement that make an event

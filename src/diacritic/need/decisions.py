@@ -68,7 +68,8 @@ class Decisions:
     def add(self, s: int, labels: Ints, p: float, hint: float = 0.0) -> None:
         """Explain a hidden choice at step s; one that is explained already gets one more step.
 
-        Where the present hints at it, the past must show it nearly without error to count as more than averaging.
+        Where the present hints at it, the past must show it nearly without error, and recent frames must not, to count
+        as more than averaging.
         """
         if hint > HIDDEN:
             self._add_hinted(s, labels, p, hint)
@@ -85,12 +86,13 @@ class Decisions:
             return
         labels, sights = self._cleaned(s, labels)
         best = max((sight.share for sight in sights[:s] if sight.shows_all), default=0.0)
-        if self._again(s, labels, True):
+        recent = self._recent_share(s, labels)
+        if recent <= SHOWN and self._again(s, labels, True):
             return
-        if best >= CERTAIN and hint <= SHOWN / 2:
+        if recent <= SHOWN and best >= CERTAIN and hint <= SHOWN / 2:
             self.found.append(Decision([s], labels, p, "cue", [self._cue(labels, sights)], best))
         else:
-            self.found.append(Decision([s], labels, p, "short", told=self._recent_share(s, labels)))
+            self.found.append(Decision([s], labels, p, "short", told=recent))
 
     def _again(self, s: int, labels: Ints, explained: bool) -> bool:
         twin = next((d for d in self.found if same(d.labels, labels) and (d.p < LEVEL) == explained), None)

@@ -1,7 +1,8 @@
 """Numbers from frames: a small network trained on the dataset itself, or what a user gives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -64,19 +65,22 @@ def learned_columns(demos: Demos, seed: int) -> Floats:
     if demos.frames is None:
         raise UserError("--embedding", f"{demos.task} has no frames; name a camera with --camera")
     wanted, rng = targets(demos), np.random.default_rng(seed)
-    half = rng.permutation(demos.episodes) % FOLDS
-    results = np.zeros(wanted.shape, np.float32)
-    for fold in track(range(FOLDS), "learning to read frames"):
-        train, test = half != fold, half == fold
-        frames = demos.frames[:, train].reshape(-1, *demos.frames.shape[2:])
-        chosen = rng.permutation(len(frames))[:MOST_FRAMES]
-        network = _trained(torch, frames[chosen], wanted[:, train].reshape(len(frames), -1)[chosen], seed + fold)
-        unseen = demos.frames[:, test].reshape(-1, *demos.frames.shape[2:])
-        results[:, test] = _applied(torch, network, unseen).reshape(len(wanted), -1, wanted.shape[2])
-    return results.reshape(-1, wanted.shape[2])
+    frames = demos.frames.reshape(-1, *demos.frames.shape[2:])
+    goals, results = wanted.reshape(len(frames), -1), np.zeros((len(frames), wanted.shape[2]), np.float32)
+    half = np.tile(rng.permutation(demos.episodes) % FOLDS, demos.steps)
+    epochs = iter(track(range(FOLDS * EPOCHS), "learning to read frames"))
+    for fold in range(FOLDS):
+        train = rng.permutation(np.flatnonzero(half != fold))[:MOST_FRAMES]
+        network = _trained(torch, frames, goals, train, islice(epochs, EPOCHS), seed + fold)
+        test = np.flatnonzero(half == fold)
+        results[test] = _applied(torch, network, frames, test)
+    next(epochs, None)
+    return results
 
 
-def _trained(torch: Any, frames: NDArray[np.uint8], wanted: Floats, seed: int) -> Any:
+def _trained(
+    torch: Any, frames: NDArray[np.uint8], goals: Floats, chosen: NDArray[np.int64], epochs: Iterable[int], seed: int
+) -> Any:
     from torch import nn
 
     with torch.random.fork_rng(devices=[]):
@@ -84,22 +88,22 @@ def _trained(torch: Any, frames: NDArray[np.uint8], wanted: Floats, seed: int) -
         network = nn.Sequential(
             *(nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU()),
             *(nn.Conv2d(32, 32, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten()),
-            *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, wanted.shape[1])),
+            *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, goals.shape[1])),
         )
         optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=1e-2)
-        goal = torch.from_numpy(wanted)
-        for _ in range(EPOCHS):
-            for rows in torch.randperm(len(frames)).split(BATCH):
-                loss = ((network(_pixels(torch, frames[rows.numpy()])) - goal[rows]) ** 2).mean()
+        for _ in epochs:
+            for part in torch.randperm(len(chosen)).split(BATCH):
+                rows = chosen[part.numpy()]
+                loss = ((network(_pixels(torch, frames[rows])) - torch.from_numpy(goals[rows])) ** 2).mean()
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
     return network.eval()
 
 
-def _applied(torch: Any, network: Any, frames: NDArray[np.uint8]) -> Floats:
+def _applied(torch: Any, network: Any, frames: NDArray[np.uint8], rows: NDArray[np.int64]) -> Floats:
     with torch.no_grad():
-        parts = [network(_pixels(torch, frames[k : k + 1024])).numpy() for k in range(0, len(frames), 1024)]
+        parts = [network(_pixels(torch, frames[rows[k : k + 1024]])).numpy() for k in range(0, len(rows), 1024)]
     return np.concatenate(parts)
 
 

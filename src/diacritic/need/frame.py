@@ -7,9 +7,9 @@ import numpy as np
 
 from diacritic.need.classes import one_hot
 from diacritic.need.cues import class_columns
-from diacritic.need.ridge import Floats, Ints, Ridge, linear_kernel, rich_kernel, scaled
+from diacritic.need.ridge import EMPTY, Floats, Ints, Ridge, linear_kernel, rich_kernel, scaled
 
-SURE = 0.9  # of episodes that one channel must place correctly to be taken alone
+SURE = 0.9  # of episodes that the nearest mean must place correctly to be believed
 
 
 class Frame:
@@ -53,10 +53,10 @@ class Frame:
             min(tried, key=lambda score, truth=truth: float(((score - truth) ** 2).sum())).argmax(1)
             for truth, tried in zip(hot, zip(*scores, strict=True), strict=True)
         ]
-        return [self._by_column(labels, guess) for labels, guess in zip(labellings, decoded, strict=True)]
+        return [self._by_centres(labels, guess) for labels, guess in zip(labellings, decoded, strict=True)]
 
-    def _by_column(self, labels: Ints, decoded: Ints) -> Ints:
-        """The class whose mean is nearest in one channel, where that is right nearly always; else what is given."""
+    def _by_centres(self, labels: Ints, decoded: Ints) -> Ints:
+        """The class of the nearest mean, in one channel or in all, where that is right nearly always; else as given."""
         right = float((decoded == labels).mean())
         if right == 1 or not self.columns.shape[1]:
             return decoded
@@ -66,7 +66,9 @@ class Frame:
         apart = np.abs(self.columns[:, :, None] - centres)
         own = np.arange(len(labels)), slice(None), labels
         apart[own] *= (size / np.maximum(size - 1, 0.5))[labels][:, None]  # as far as without the episode itself
-        guesses = apart.argmin(2)
+        noise = (apart[own] ** 2).mean(0) + EMPTY
+        together = (apart**2 / noise[:, None]).sum(1)
+        guesses = np.concatenate([together.argmin(1)[:, None], apart.argmin(2)], 1)
         accuracy = (guesses == labels[:, None]).mean(0)
         best = int(accuracy.argmax())
         return guesses[:, best] if accuracy[best] > max(right, SURE) else decoded

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from need_data import controlled
 
+from certify.errors import UserError
+from diacritic.demos.readers import from_arrays
+from diacritic.files.demos import Demos
 from diacritic.need.alignment import align
+from reproduction.need_study import arm
 from reproduction.need_study.run import read, run, trials
 from reproduction.need_study.stress import STRESSES
 from reproduction.need_study.trials import Trial, run_trial
@@ -43,3 +47,37 @@ def test_a_ledger_is_continued(tmp_path: Path):
     first = run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8")
     assert len(read(tmp_path / "need.jsonl")) == 2 + len(STRESSES)
     assert run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8") == first
+
+
+def test_the_arm_is_compared_with_its_own_certificate(tmp_path: Path):
+    """A recording of the arm's shape goes through the folder unchanged but for rounding."""
+    family = "two-cues gap=6"
+    demos = tiny_arm(arm.RECORDED)
+    arm.keep(demos, arm.path_of(tmp_path, family, 2))
+    again = arm.kept(tmp_path, family, 2, arm.RECORDED)
+    np.testing.assert_allclose(again.observations, demos.observations, atol=arm.UNIT)
+    quarters = [arm.kept(tmp_path, family, seed, 64).observations for seed in range(8, 12)]
+    assert np.concatenate(quarters, 1).shape == demos.observations.shape
+    mine = [trial for trial in trials(0.01, tmp_path) if trial.part == "arm"]
+    assert [(trial.episodes, trial.seed, trial.held_out) for trial in mine] == [
+        (256, 2, True),
+        *((64, seed, True) for seed in range(8, 12)),
+    ]
+    row = run_trial(mine[1], tmp_path)
+    assert (row["bits_right"], row["frames_right"], row["classes_right"]) == (True, True, 1.0)
+    assert row["most_bits"] == pytest.approx(1, abs=0.05)
+    with pytest.raises(UserError, match=r"two-cues_gap=10_2\.npz: is missing"):
+        arm.kept(tmp_path, "two-cues gap=10", 2, 256)
+
+
+def tiny_arm(episodes: int) -> Demos:
+    """A cue at the second step, used at the sixth."""
+    rng = np.random.default_rng(0)
+    cue = np.arange(episodes) % 2
+    seen = 0.02 * rng.standard_normal((8, episodes, 3))
+    acted = 0.002 * rng.standard_normal((8, episodes, 2))
+    seen[1, :, 0] += cue
+    acted[5, :, 0] += cue
+    symbols, choices = np.zeros((2, 8, episodes), np.int64)
+    symbols[1], choices[5] = 1 + cue, cue
+    return from_arrays(seen, acted, symbols=symbols, choices=choices, latents={"cue": cue})

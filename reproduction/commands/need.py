@@ -1,0 +1,35 @@
+"""How often `need` gives the certified answer."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class NeedStudy:
+    """Draw datasets whose need of memory is certified, and controls without one; ask `need`; renew tables and curves.
+    `python -m reproduction.need_study` does the same with numpy and scipy alone."""
+
+    out: Path = Path("results")
+    """Folder of need.jsonl; datasets that have a row are not run again."""
+    page: Path | None = Path("docs/need.md")
+    """The page whose tables and picture are renewed."""
+    arm: Path | None = None
+    """Folder of the arm's recordings, which are made where they are missing."""
+    jobs: int = 1
+    """Processes."""
+    scale: float = 1.0
+    """Multiplies the numbers of seeds."""
+    only: str = ""
+    """Datasets whose part and family hold this text."""
+
+    def run(self) -> int:
+        from reproduction.need_study.arm import record_arm
+        from reproduction.need_study.page import write_page
+        from reproduction.need_study.run import run
+
+        if self.arm is not None:
+            record_arm(self.arm)
+        print(run(self.out, self.jobs, self.scale, self.only, self.arm))
+        if self.page is not None:
+            write_page(self.out, self.page)
+        return 0

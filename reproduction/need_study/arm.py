@@ -1,0 +1,106 @@
+"""The arm's tasks in the study: recordings kept small, their certified bits, and what `need` says of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certify.errors import UserError
+from certify.progress import track
+from diacritic.demos.readers import from_arrays
+from diacritic.demos.requirement import certify_recording
+from diacritic.files.arrays import read_npz
+from diacritic.files.atomic import make_folder, open_atomic
+from diacritic.files.demos import REMEDY, Demos, metadata, read_metadata
+from diacritic.need.answer import Need
+
+RECORDED = 256  # episodes of a recording; its quarters are datasets of their own
+UNIT = 1e-4  # metres, to which numbers are rounded: a twentieth of the noise
+DEVELOPED, JUDGED = (0, 1), (2, 3)  # seeds: settings were chosen on the first two alone
+FILMED = "two-cues frames"  # read from its camera frames alone
+FAMILIES = (
+    *(f"two-cues gap={gap}" for gap in (6, 10, 20, 60)),
+    "two-cues classes=4",
+    *(f"full-reveal modes={modes}" for modes in (4, 8, 16, 32, 64, 128, 256, 512)),
+    *(f"readout-{bits} modes={modes}" for bits in (2, 3) for modes in (8, 32, 128)),
+    *(f"hidden-mass modes={modes}" for modes in (4, 8, 16, 32)),
+    *(f"weighing gap={gap}" for gap in (6, 20)),
+    FILMED,
+)
+
+
+def path_of(folder: Path, family: str, seed: int) -> Path:
+    return folder / f"{family.replace(' ', '_')}_{seed}.npz"
+
+
+def record_arm(folder: Path) -> None:
+    """Record what the folder lacks; needs the simulator, and OpenGL for frames."""
+    import diacritic as dia
+
+    make_folder(folder)
+    seeds = {family: JUDGED if family == FILMED else (*DEVELOPED, *JUDGED) for family in FAMILIES}
+    every = [(family, seed) for family in FAMILIES for seed in seeds[family]]
+    for family, seed in track([each for each in every if not path_of(folder, *each).exists()], "recording the arm"):
+        name, _, text = family.partition(" ")
+        key, _, value = text.partition("=")
+        task = dia.task(name, **({key: int(value)} if value else {}))
+        demos = dia.record(task, RECORDED, seed, frames=family == FILMED)
+        keep(demos, path_of(folder, family, seed))
+
+
+def keep(demos: Demos, path: Path) -> None:
+    """Write a recording in whole units of UNIT, channel by channel."""
+    whole = {name: np.round(getattr(demos, name) / UNIT).astype(np.int16) for name in ("observations", "actions")}
+    arrays = demos.arrays | {name: np.moveaxis(values, 2, 0) for name, values in whole.items()}
+    with open_atomic(path) as file:
+        np.savez_compressed(file, allow_pickle=False, metadata=json.dumps(metadata(demos)), **arrays)
+
+
+def kept(folder: Path, family: str, seed: int, episodes: int) -> Demos:
+    """A recording of the folder; of 64 episodes, a random quarter: seed 4 r + k is quarter k of recording r."""
+    parts = RECORDED // episodes
+    path = path_of(folder, family, seed // parts)
+    if not path.exists():
+        raise UserError(str(path), "is missing; record it with `python -m reproduction need --arm FOLDER`")
+    arrays: dict[str, Any] = dict(read_npz(path, REMEDY))
+    meta = read_metadata(json.loads(str(arrays.pop("metadata"))), str(path), REMEDY)
+    for name in ("observations", "actions"):
+        arrays[name] = np.moveaxis(arrays[name] * np.float32(UNIT), 0, 2)
+    latents = {name.removeprefix("latent:"): arrays.pop(name) for name in list(arrays) if name.startswith("latent:")}
+    order = np.random.default_rng(seed // parts).permutation(RECORDED)
+    return Demos(**meta, **arrays, latents=latents).take(np.sort(order[seed % parts :: parts]))
+
+
+def visible(demos: Demos) -> Demos:
+    """What `need` is given: frames alone where there are some."""
+    if demos.frames is None:
+        return demos
+    from diacritic.need.embedding import with_embedding
+
+    nothing = np.zeros((*demos.observations.shape[:2], 1))
+    return with_embedding(from_arrays(nothing, demos.actions, frames=demos.frames, task=demos.task), None)
+
+
+def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[str, Any]:
+    """Bits, cue frames and classes beside those that the recording's own symbols certify."""
+    truth = np.array([step.upper for step in certify_recording(demos).steps])[answer.data.index[:, 0]]
+    error = float(np.abs(truth - np.array(answer.bits)).max())
+    last_seen = np.flatnonzero(np.diff(truth) > close)  # a cue is hidden from the next step on
+    frames = answer.keep.frames
+    near = [min((abs(t - u) for u in frames), default=len(truth)) <= 1 for t in last_seen]
+    near += [min((abs(t - u) for u in last_seen), default=len(truth)) <= 1 for t in frames]
+    shares = [1.0]
+    for t in np.flatnonzero(truth > close):
+        choices = np.unique(demos.choices[answer.data.index[t, 0]], return_inverse=True)[1].ravel()
+        if choices.any():
+            labels = [d.labels for d in answer.remembered if {t - 1, t, t + 1} & set(d.steps)]
+            cells = np.unique(np.array([np.zeros_like(choices), *labels]), axis=1, return_inverse=True)[1].ravel()
+            shares.append(sum(np.bincount(choices[cells == k]).max() for k in np.unique(cells)) / len(choices))
+    return {
+        "bits_error": round(error, 4),
+        "bits_right": error <= close,
+        "most_bits": round(float(truth.max()), 4),
+        "frames_right": all(near),
+        "classes_right": round(float(min(shares)), 4),
+    }
