@@ -9,11 +9,16 @@ import numpy as np
 from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.readers import from_arrays
+from diacritic.demos.record import record
 from diacritic.demos.requirement import certify_recording
 from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import make_folder, open_atomic
 from diacritic.files.demos import REMEDY, Demos, metadata, read_metadata
 from diacritic.need.answer import Need
+from diacritic.need.classes import entropy, information, majority
+from diacritic.need.cues import combined
+from diacritic.tasks.protocol import Simulation
+from diacritic.tasks.registry import make
 
 RECORDED = 256  # episodes of a recording; its quarters are datasets of their own
 UNIT = 1e-4  # metres, to which numbers are rounded: a twentieth of the noise
@@ -36,16 +41,14 @@ def path_of(folder: Path, family: str, seed: int) -> Path:
 
 def record_arm(folder: Path) -> None:
     """Record what the folder lacks; needs the simulator, and OpenGL for frames."""
-    import diacritic as dia
-
     make_folder(folder)
     seeds = {family: JUDGED if family == FILMED else (*DEVELOPED, *JUDGED) for family in FAMILIES}
     every = [(family, seed) for family in FAMILIES for seed in seeds[family]]
     for family, seed in track([each for each in every if not path_of(folder, *each).exists()], "recording the arm"):
         name, _, text = family.partition(" ")
         key, _, value = text.partition("=")
-        task = dia.task(name, **({key: int(value)} if value else {}))
-        demos = dia.record(task, RECORDED, seed, frames=family == FILMED)
+        task = make(name, **({key: int(value)} if value else {}))
+        demos, _ = record(task, RECORDED, seed, simulation=Simulation(frames=family == FILMED))
         keep(demos, path_of(folder, family, seed))
 
 
@@ -92,11 +95,11 @@ def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[
     near += [min((abs(t - u) for u in last_seen), default=len(truth)) <= 1 for t in frames]
     shares = [1.0]
     for t in np.flatnonzero(truth > close):
-        choices = np.unique(demos.choices[answer.data.index[t, 0]], return_inverse=True)[1].ravel()
-        if choices.any():
+        raw = answer.data.index[t, 0]
+        choices = np.unique(demos.choices[raw], return_inverse=True)[1].ravel()
+        if information(choices, symbols := demos.symbols[raw].astype(np.int64)) < entropy(choices) - close:
             labels = [d.labels for d in answer.remembered if {t - 1, t, t + 1} & set(d.steps)]
-            cells = np.unique(np.array([np.zeros_like(choices), *labels]), axis=1, return_inverse=True)[1].ravel()
-            shares.append(sum(np.bincount(choices[cells == k]).max() for k in np.unique(cells)) / len(choices))
+            shares.append(float((majority(choices, combined([symbols, *labels], len(choices))) == choices).mean()))
     return {
         "bits_error": round(error, 4),
         "bits_right": error <= close,
