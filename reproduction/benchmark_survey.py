@@ -1,6 +1,6 @@
 """`python -m reproduction survey`: does this benchmark need memory, and how much?
 
-Every row is certified anew; a package that is not installed is named in the rows that need it. `write_page` makes the
+Every row is certified again; a package that is not installed is named in the rows that need it. `write_page` makes the
 page of the documentation.
 """
 

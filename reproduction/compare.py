@@ -140,7 +140,7 @@ def compare(study: PaperStudy | str, results: Results | Sequence[Row]) -> Compar
 
 
 def cell_verdict(line: CellLine, p: P | None) -> Verdict:
-    """By count, rates and success, as far as the paper gives them; half of the runs diverged is no agreement."""
+    """By count, rates and success, as far as the paper gives them; if half of the runs diverged, nothing agrees."""
     paper = line.reported
     if not line.whole:
         return NOT_RUN

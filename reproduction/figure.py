@@ -48,7 +48,7 @@ class Figure:
 
 
 def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None:
-    """Compute the measured figures of a study and keep them; what cannot be had leaves no line."""
+    """Compute the measured figures of a study and keep them; unavailable values are omitted."""
     lines = []
     for figure in figures:
         if figure.measured is None:

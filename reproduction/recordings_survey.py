@@ -128,7 +128,7 @@ def _certificate(demos: Demos, found: Mapping[str, Any] | None) -> Row | None:
 
 
 def _leaks(cells: list[Row]) -> Row:
-    """How many cells are as they must be, those that are not, and the hidden one with the least p."""
+    """How many cells are as expected, those that are not, and the hidden one with the least p."""
     hidden = [cell for cell in cells if cell["status"] == "hidden"]
     found = {(c["phase"], c["variable"]) for c in cells if c["status"] == "visible" and c["passed"]}
     bad = [c for c in cells if not c["passed"] and (c["phase"], c["variable"]) not in found]

@@ -23,7 +23,7 @@ _DEFAULTS = {"classes": 2, "first_gap": 2, "hold": 4, "leak": 0.0} | dict.fromke
 
 
 def renewed(page: str, rows: Sequence[Row]) -> str:
-    """The page with its tables between their marks written anew."""
+    """The page with its tables between their marks written again."""
     for name, lines in (("recordings", recordings(rows)), ("controls", controls(rows))):
         begin, end = f"<!-- {name}: written by reproduction.recordings_survey -->", f"<!-- {name}: end -->"
         head, found, rest = page.partition(begin)

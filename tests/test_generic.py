@@ -6,7 +6,6 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "diacritic"
 OWN = re.compile(r"franka|[\"'](side|slot|sag|hover)[\"']|\bslot\b|\b27\b|\bgripper\b", re.IGNORECASE)
 ALLOWED = {
-    "memory/slots.py",  # slots of a memory there
     "tasks/__init__.py",  # registers the Gymnasium environments
     "tasks/registry.py",  # where a task is chosen by name
     "training/learner.py",  # `side` is side information there

@@ -90,7 +90,7 @@ def first_passed(figure: Any, rows: Sequence[Row]) -> None:
     updates, seconds = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     passed(updates, rows, lambda row: row["first_sufficient"], "updates until first sufficient")
     counted_out(updates, rows)
-    passed(seconds, rows, spent, "seconds a run until then")
+    passed(seconds, rows, spent, "time to first sufficient policy (s)")
     colours(updates, rows)
     figure.legend(loc="outside upper left", ncols=5, frameon=False)
 

@@ -86,7 +86,7 @@ def _most(values: Sequence[float]) -> str:
 
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"forgetting": forgetting, "certified-learner": certified}
 REACH, FIRST, FORGOTTEN = "beyond-paper-cells", "beyond-paper-first", "beyond-paper-forgotten"
-PICTURE = Path("images") / "past" / "first.svg"
+PICTURE = Path("images") / "beyond_paper" / "first.svg"
 TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
 """Forgetting comes after the last update, so that the picture has nothing to tell of it."""
 

@@ -25,7 +25,7 @@ NAME, _SWEEP, _DISTANCE = "statistics", "stats.distance_sweeps", "stats.distance
 _KEYS = {"plain": "plain_place", "plain+bfs": "plain_bfs_place", "scaffold+bfs": "scaffold_RF_place"}
 _TABLE = block(_SWEEP)
 _GRASP = 10  # steps of the grasp
-_REPLICATES = 200  # of a bootstrap: pages compute it anew
+_REPLICATES = 200  # of a bootstrap: pages compute it again
 
 
 def _cells() -> Iterator[Cell]:

@@ -6,6 +6,8 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from certify.__main__ import main as certify
@@ -14,43 +16,14 @@ from diacritic.tasks.remedies import remedies
 
 
 def commands() -> dict[str, Any]:
-    """Every command by name; certify, which parses for itself, apart."""
-    from diacritic.commands.arena import Arena
-    from diacritic.commands.atlas import Atlas
-    from diacritic.commands.audit import Audit
-    from diacritic.commands.export import Export, Play
-    from diacritic.commands.ledger import Ledger
-    from diacritic.commands.measure import Measure
-    from diacritic.commands.need import NeedCommand
-    from diacritic.commands.probe import Probe
-    from diacritic.commands.record import Record
-    from diacritic.commands.report import Report
-    from diacritic.commands.rollout import Rollout
-    from diacritic.commands.select_k import SelectK
-    from diacritic.commands.study import StudyCommand
-    from diacritic.commands.train import Train
-    from diacritic.commands.video import Video
+    """Every command by name, as the modules of `diacritic.commands` list them; certify parses for itself."""
+    from diacritic import commands as room
     from diacritic.demo import Demo
 
-    return {
-        "demo": Demo,
-        "record": Record,
-        "need": NeedCommand,
-        "probe": Probe,
-        "train": Train,
-        "measure": Measure,
-        "audit": Audit,
-        "rollout": Rollout,
-        "video": Video,
-        "export": Export,
-        "play": Play,
-        "report": Report,
-        "study": StudyCommand,
-        "arena": Arena,
-        "atlas": Atlas,
-        "ledger": Ledger,
-        "select-k": SelectK,
-    }
+    known: dict[str, Any] = {"demo": Demo}
+    for module in iter_modules(room.__path__, f"{room.__name__}."):
+        known |= getattr(import_module(module.name), "COMMANDS", {})
+    return dict(sorted(known.items()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -50,7 +50,7 @@ class Table:
         try:
             if key in self.choices:
                 return self.choices[key]
-        except TypeError:  # a probability that is no number: refused below
+        except TypeError:  # a probability that is not a number: refused below
             pass
         if key is None:
             raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")

@@ -123,7 +123,7 @@ class Recording:
         for k in range(resamples):
             drawn = np.searchsorted(bounds, draw.integers(0, bounds[-1], bounds[-1]), side="right")
             weight = np.bincount(drawn, minlength=len(bounds)).astype(np.int64)
-            ends[:, k] = _anew(self.episodes, weight, _SECONDS / resamples) if kept is None else kept.rates(weight)
+            ends[:, k] = _resampled(self.episodes, weight, _SECONDS / resamples) if kept is None else kept.rates(weight)
         tail = (1 - LEVEL) / 2
         low, high = np.quantile(ends[0], tail, axis=0), np.quantile(ends[1], 1 - tail, axis=0)
         return tuple(map(Interval, low.tolist(), high.tolist()))
@@ -206,7 +206,7 @@ def _floors(graph: Graph, relations: list[Relation], seconds: float) -> list[Flo
     return floors(graph, relations, strong_classes(graph), seconds)
 
 
-def _anew(episodes: Episodes, weight: Ints, seconds: float) -> tuple[list[float], list[float]]:
+def _resampled(episodes: Episodes, weight: Ints, seconds: float) -> tuple[list[float], list[float]]:
     """Both ends of every step's least memory, had only these episodes been recorded."""
     kept = np.flatnonzero(weight)
     laws = Laws()  # a copy: building interns the averages of laws that disagree

@@ -109,3 +109,6 @@ def _show(results: "Results", names: list[str], entrants: Entrants) -> None:
             table.add_row(name, *("" if (score := scores[k][j]) is None else score.text for k in columns))
     console().print(table)
     print("Sufficient seeds: those that act correctly after every history of the task.")
+
+
+COMMANDS = {"arena": Arena}

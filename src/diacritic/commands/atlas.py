@@ -35,3 +35,6 @@ class Atlas:
         if self.page is not None:
             write_text(self.page, page(found))
         return 0
+
+
+COMMANDS = {"atlas": Atlas}

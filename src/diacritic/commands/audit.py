@@ -72,3 +72,6 @@ def find_policy(place: str) -> Any:
         found = getattr(found, part)
     is_function = callable(found) and not any(hasattr(found, method) for method in ("step", "act", "predict", "reset"))
     return found() if isinstance(found, type) or is_function else found
+
+
+COMMANDS = {"audit": Audit}

@@ -107,3 +107,6 @@ class Play:
         if model.digest != machine_file.model_sha256:
             raise UserError(str(path), "is not the model that the machine was exported from; name the task")
         return model
+
+
+COMMANDS = {"export": Export, "play": Play}

@@ -65,3 +65,6 @@ class Ledger:
 
     def run(self) -> int:
         return self.action.run()
+
+
+COMMANDS = {"ledger": Ledger}

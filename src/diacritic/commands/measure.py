@@ -55,3 +55,6 @@ class Measure:
         if len(verdicts) > 1:
             summary(verdicts)
         return 0
+
+
+COMMANDS = {"measure": Measure}

@@ -98,3 +98,6 @@ def _embedding(word: str) -> Any:
         return np.load(word, allow_pickle=False)
     except (OSError, ValueError):
         raise UserError(word, "is not a file of one array; write it with numpy.save") from None
+
+
+COMMANDS = {"need": NeedCommand}

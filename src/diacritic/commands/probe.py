@@ -35,3 +35,6 @@ class Probe:
             print(f"{path}: " + "\n".join(found.lines()))
             passed &= found.passed
         return 0 if passed else 1
+
+
+COMMANDS = {"probe": Probe}

@@ -32,3 +32,6 @@ class Record:
         task = simulated_task(self.task, self.parameters)
         with remedies():
             return record_and_check(task, self.options, Simulation(self.threads, self.pixels, self.processes))
+
+
+COMMANDS = {"record": Record}

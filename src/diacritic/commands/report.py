@@ -38,3 +38,6 @@ class Report:
         for item in found.left_out:
             print(f"left out: {item.place}: {item.reason}")
         return 0
+
+
+COMMANDS = {"report": Report}

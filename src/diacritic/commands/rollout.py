@@ -60,3 +60,6 @@ def _show(group: "Group", found: "Rollouts") -> None:
     console.print(
         f"{len(group.runs)} × {found.success.shape[1]} episodes in {found.seconds:.1f} s, {share:.0%} simulation"
     )
+
+
+COMMANDS = {"rollout": Rollout}

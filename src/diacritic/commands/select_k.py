@@ -131,3 +131,6 @@ def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _quiet(line: str) -> None:
     """The table says it."""
+
+
+COMMANDS = {"select-k": SelectK}

@@ -292,3 +292,6 @@ def _show_cells(cells: "list[Cell]") -> None:
         table.add_row(*words, *(["—" if cell.reference is None else str(cell.reference)] if len(heads) > 6 else []))
     console().print(table)
     print(f"{len(cells)} cells, {sum(cell.seeds for cell in cells)} runs")
+
+
+COMMANDS = {"study": StudyCommand}

@@ -80,3 +80,6 @@ def _cells(evaluation: "Evaluation", windows: list[str]) -> list[str]:
         numbers = [evaluation.success, *numbers, surplus]
     said = "yes" if evaluation.sufficient else "no"
     return [said, *("—" if number is None else f"{number:.2f}" for number in numbers)]
+
+
+COMMANDS = {"train": Train}

@@ -74,3 +74,6 @@ def _whole(place: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise UserError(place, f"{text!r} is not a whole number") from None
+
+
+COMMANDS = {"video": Video}

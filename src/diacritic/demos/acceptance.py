@@ -187,7 +187,7 @@ def _leaks(name: str, cells: list[leaks.Cell]) -> Check:
         f"{cell.phase} × {cell.variable} ({cell.probe}): {cell.accuracy:.2f}, Holm p {cell.adjusted:.2g}"
         for cell in bad
     ]
-    head = f"{len(cells) - len(bad)} of {len(cells)} cells as they must be (* seen, + seen in part, ! wrong)"
+    head = f"{len(cells) - len(bad)} of {len(cells)} cells as expected (* seen, + seen in part, ! wrong)"
     text = "\n".join([head, *leaks.lines(cells), *told])
     return Check(name, not bad, text, [cell.to_dict() for cell in cells])
 

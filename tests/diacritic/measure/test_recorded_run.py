@@ -34,7 +34,7 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     assert learned_from(group.runs[0], demos) == 16
     fresh = demos.take(slice(0, 24))  # another digest
     assert learned_from(group.runs[0], fresh) == 0
-    leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as they must be\nmore"}}}
+    leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as expected\nmore"}}}
     again = record(short_task(), 24, seed=5)[0]
     (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED, fresh=again)
     assert found.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
@@ -45,7 +45,7 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     with pytest.raises(UserError, match="--fresh: is the recording of --task itself"):
         examine_recorded(group, fresh, NOTHING_PLAYED, fresh=fresh)
     assert found.sole.answer == "no"
-    assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as they must be"
+    assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as expected"
 
 
 def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> None:

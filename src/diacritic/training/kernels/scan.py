@@ -43,7 +43,7 @@ def _scan(
     code = tl.full((ROWS,), K, tl.int32)
     for _ in range(STEPS):
         best = tl.full((ROWS,), float("-inf"), tl.float32)
-        after = tl.full((ROWS,), K - 1, tl.int32)  # a score that is no number picks some code, as in `lowest_maximum`
+        after = tl.full((ROWS,), K - 1, tl.int32)  # a NaN picks some code, as in `lowest_maximum`
         for begin in range(0, K, PIECE):
             label = begin + tl.arange(0, PIECE)
             real = label[None, :] < K
