@@ -42,7 +42,7 @@ types: $(READY)
 	$(BIN)/pyright
 
 docs: $(READY)
-	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m docs_build
 
 bench: $(READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done

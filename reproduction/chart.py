@@ -1,76 +1,112 @@
-"""A picture of a comparison: sufficient seeds with their intervals, and every run's success and bits as a dot."""
+"""Comparisons as pictures: cells with their intervals and every run as a dot, and the verdicts of all studies."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certify.optional import import_optional
+from reproduction.captions import Labels
 from reproduction.compare import CellLine, Comparison
 from reproduction.derive import rates_of
 from reproduction.release import rates, successes
-from reproduction.verdicts import Count
+from reproduction.verdicts import KINDS, Count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-OURS, PAPER = "#0072b2", "#d55e00"  # blue and vermilion are told apart by every kind of sight
-_MOST = 60  # lines in one picture
+OURS, PAPER = "#0072b2", "#d55e00"  # blue and vermilion look different to every kind of sight
+_VERDICTS = dict(zip(KINDS, ("#0072b2", "#9ecae1", "#009e73", "#d55e00", "#dddddd", "#888888"), strict=True))
+_MOST = 100  # lines in one picture
 
 
 def chart(comparison: Comparison) -> str | None:
-    """The picture as SVG, or nothing where no cell with a count of the paper has run."""
-    lines = [line for line in comparison.cells if line.whole and line.ours is not None and line.paper is not None]
-    if not lines:
+    """Every cell that ran whole, as SVG: sufficient seeds, success and rates; nothing where none did."""
+    shown = [line for line in comparison.cells if line.whole and line.ours is not None][:_MOST]
+    if not shown:
         return None
-    shown = lines[:_MOST]
-    windows = dict.fromkeys(window for line in shown for run in line.released for window in run.rate)
-    panels = [*(["success"] if any(successes(line.released) for line in shown) else []), *windows]
-    matplotlib = import_optional("matplotlib", "report")
-    settings = {"svg.fonttype": "none", "svg.hashsalt": comparison.study.name, "font.size": 8}
-    with matplotlib.rc_context(settings):
-        figure = import_optional("matplotlib.figure", "report").Figure(
-            figsize=(8 + 2 * len(panels), 0.9 + 0.24 * len(shown)), layout="constrained"
-        )
+    windows = list(dict.fromkeys(window for line in shown for window in line.rows[0]["rate"]))
+    panels = [*(["success"] if any(line.success is not None for line in shown) else []), *windows]
+    size = (7 + 1.2 * len(panels), 1.0 + 0.2 * len(shown))
+
+    def draw(figure: "Figure") -> None:
         first, *others = figure.subplots(
             1, 1 + len(panels), sharey=True, squeeze=False, width_ratios=[2, *[1] * len(panels)]
         )[0]
-        _counts(first, shown)
+        _counts(first, shown, Labels.of(line.cell for line in comparison.cells))
         for axes, name in zip(others, panels, strict=True):
             _dots(axes, name, shown)
+
+    return _svg(comparison.study.name, size, draw)
+
+
+def verdict_bars(comparisons: Sequence[Comparison]) -> str:
+    """How many lines of each study have which verdict, as SVG."""
+
+    def draw(figure: "Figure") -> None:
+        axes = figure.subplots()
+        rows = range(len(comparisons))
+        done = [0] * len(comparisons)
+        for kind, colour in _VERDICTS.items():
+            counts = [comparison.counts[kind] for comparison in comparisons]
+            axes.barh(rows, counts, left=done, color=colour, label=kind, height=0.75, edgecolor="white", linewidth=0.5)
+            done = [before + count for before, count in zip(done, counts, strict=True)]
+        axes.set_yticks(rows, [comparison.study.title for comparison in comparisons])
+        axes.set_ylim(len(comparisons) - 0.4, -0.6)
+        axes.set_xlabel("lines: cells of trained runs, and figures")
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, frameon=False)
+
+    return _svg("scoreboard", (7.5, 1.2 + 0.22 * len(comparisons)), draw)
+
+
+def _svg(name: str, size: tuple[float, float], draw: Callable[["Figure"], None]) -> str:
+    matplotlib = import_optional("matplotlib", "report")
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}):
+        figure = import_optional("matplotlib.figure", "report").Figure(figsize=size, layout="constrained")
+        draw(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
 
 
-def _counts(axes: "Axes", lines: Sequence[CellLine]) -> None:
+def _counts(axes: "Axes", lines: Sequence[CellLine], labels: Labels) -> None:
     for y, line in enumerate(lines):
-        if line.ours and line.paper:
-            _mark(axes, line.ours, y - 0.12, OURS, "o", "ours" if y == 0 else None)
-            _mark(axes, line.paper, y + 0.12, PAPER, "D", "paper, and runs of its release" if y == 0 else None)
-    names = [f"{line.cell.name}, {line.cell.learner}, {line.cell.preset}" for line in lines]
-    axes.set_yticks(range(len(lines)), names)
+        if line.ours:
+            _mark(axes, line.ours, y - 0.12, OURS, "o")
+        if line.paper:
+            _mark(axes, line.paper, y + 0.12, PAPER, "D")
+    axes.set_yticks(range(len(lines)), [", ".join(labels.parts(line.cell)) for line in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("share of sufficient seeds, 95 % Wilson intervals")
+    axes.set_xlabel("share of sufficient seeds")
     axes.grid(axis="x", alpha=0.3)
+    for colour, marker, label in ((OURS, "o", "ours"), (PAPER, "D", "paper, and runs of its release")):
+        axes.plot([], [], marker, color=colour, markersize=4, label=label)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
 
 
 def _dots(axes: "Axes", name: str, lines: Sequence[CellLine]) -> None:
-    """One dot a run: success of all, or the bits in a window of those that the paper averages over."""
+    """One dot a run: success of all, or the bits in a window of those that the paper averages over, and its need."""
     for y, line in enumerate(lines):
         if name == "success":
             ours, theirs = [row["success"] for row in line.rows if row["success"] is not None], successes(line.released)
+            need, paper = None, line.reported.success if line.reported else None
         else:
             ours, theirs = rates_of(line.rows, name, line.over_all), rates(line.released, name, line.over_all)
+            need, paper = line.requirement(name), dict(line.reported.rate).get(name) if line.reported else None
         for values, shift, colour in ((ours, -0.12, OURS), (theirs, 0.12, PAPER)):
             axes.plot(values, [y + shift] * len(values), ".", color=colour, markersize=4, alpha=0.6)
+        if paper is not None:
+            axes.plot(paper, y + 0.12, "D", color=PAPER, markersize=3)
+        if need is not None:
+            axes.plot([need, need], [y - 0.45, y + 0.45], "-", color="black", linewidth=1)
     axes.set_xlabel("success" if name == "success" else f"bits, {name}")
+    axes.set_xlim(*((-0.05, 1.05) if name == "success" else (-0.1, None)))
     axes.grid(axis="x", alpha=0.3)
 
 
-def _mark(axes: "Axes", count: Count, y: float, colour: str, marker: str, label: str | None) -> None:
+def _mark(axes: "Axes", count: Count, y: float, colour: str, marker: str) -> None:
     low, high = count.interval
     spread = [[max(0.0, count.share - low)], [max(0.0, high - count.share)]]
     style: dict[str, Any] = {"fmt": marker, "color": colour, "markersize": 4, "capsize": 2, "linewidth": 1}
-    axes.errorbar(count.share, y, xerr=spread, label=label, **style)
+    axes.errorbar(count.share, y, xerr=spread, **style)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import kind
+from reproduction.captions import Labels
 from reproduction.compare import CellLine, Comparison, FigureLine
 from reproduction.release import rates, successes
 from reproduction.verdicts import Count, P, Value
@@ -19,19 +20,32 @@ difference shown*: neither. ‡: the task was held out from the search for our p
 other settings. *v1*: measured on version 1 of the task."""
 
 
+_SHOWN = """Each line is a cell of trained runs. Left: the share of sufficient seeds with 95 % Wilson intervals, ours
+above the paper's. Right: one dot a run, diamonds are the paper's means, black ticks the required bits."""
+
+
 def page(comparison: Comparison, results: Results, chart: str | None = None) -> str:
     """The page of a study; `chart` is the file of its picture."""
     study, costs = comparison.study, Costs(results)
-    lines = [f"# {study.title}", "", study.introduction, "", _summary(comparison), ""]
-    lines += [f"![Ours and the paper's]({chart})", ""] if chart else []
+    labels = Labels.of(line.cell for line in comparison.cells)
+    lines = ["---", "hide: [toc]", "---", "", f"# {study.title}", "", study.introduction, "", _summary(comparison), ""]
+    if chart:
+        lines += [f"[![Ours and the paper's]({chart})]({chart})", "", f"{_SHOWN} {labels.caption}".strip(), ""]
     if comparison.cells:
-        lines += ["## Cells", "", _READ, "", *_cell_table(comparison.cells, costs), ""]
-        lines += [*_trained(comparison.cells), ""]
+        ran = sum(line.ours is not None for line in comparison.cells)
+        table = [_READ, "", labels.caption, "", *_cell_table(comparison.cells, labels, costs), ""]
+        table += _trained(comparison.cells)
+        lines += ["## Cells", "", *folded(f"The table: {len(comparison.cells)} cells, {ran} of them ran", table)]
     if comparison.figures:
         lines += ["## Figures", "", *_figure_table(study.name, comparison.figures, costs), ""]
     if study.blocks:
         lines += [f"Answers {', '.join(f'`{name}`' for name in study.blocks)} of the reference.", ""]
     return "\n".join(lines)
+
+
+def folded(summary: str, lines: Sequence[str]) -> list[str]:
+    """Markdown that a reader opens."""
+    return ['<details markdown="1">', f"<summary>{summary}</summary>", "", *lines, "", "</details>", ""]
 
 
 def _summary(comparison: Comparison) -> str:
@@ -47,18 +61,19 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def _cell_table(cells: Iterable[CellLine], costs: Costs) -> list[str]:
+def _cell_table(cells: Iterable[CellLine], labels: Labels, costs: Costs) -> list[str]:
     shown = list(cells)
     windows = list(dict.fromkeys(window for line in shown for window in _windows(line)))
     heads = ["task", "learner", "preset", "ours", "held-out, fresh", "paper", "release", "p", "verdict", "why, or cost"]
-    return _table([*heads, "success", *windows], (_cell_row(line, windows, costs) for line in shown))
+    return _table([*heads, "success", *windows], (_cell_row(line, windows, labels, costs) for line in shown))
 
 
-def _cell_row(line: CellLine, windows: Sequence[str], costs: Costs) -> list[str]:
+def _cell_row(line: CellLine, windows: Sequence[str], labels: Labels, costs: Costs) -> list[str]:
     cell, success = line.cell, line.reported.success if line.reported else None
     version = f" *v{line.task_version}*" if line.task_version < cell.task.version else ""
     before = " ‡" if cell.preset == "carousel" and kind(cell.task) == "held-out, run before" else ""
-    parts = [cell.name + version + before, cell.learner, cell.preset, _count(line), _elsewhere(line)]
+    shared = ["–" if labels.learner else cell.learner, "–" if labels.preset else cell.preset]
+    parts = [labels.name(cell) + version + before, *shared, _count(line), _elsewhere(line)]
     parts += [_plain(line.paper), _release(line), _p(line.verdict.p), str(line.verdict), _beside_cell(line, costs)]
     return [*parts, _beside(line.success, success), *(_rate(line, window) for window in windows)]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from diacritic.files.atomic import write_text
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
-from reproduction.chart import chart
+from reproduction.chart import chart, verdict_bars
 from reproduction.compare import Comparison, compare
-from reproduction.pages import page
+from reproduction.pages import folded, page
 from reproduction.predictions import Outcome, predictions
 from reproduction.verdicts import KINDS
 
@@ -31,14 +31,17 @@ def comparisons(results: Results) -> list[Comparison]:
 def scoreboard(found: Sequence[Comparison], results: Results) -> str:
     """The index page: verdicts by study and in all, and the predictions."""
     heads = ["study", "lines", *KINDS]
-    lines = ["# Scoreboard", "", _TOLD, "", "| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     for comparison in found:
         study, counts = comparison.study, comparison.counts
         numbers = [sum(counts.values()), *counts.values()]
         lines.append(f"| [{study.title}]({study.name}.md) | " + " | ".join(map(str, numbers)) + " |")
     totals = [sum(comparison.counts[verdict] for comparison in found) for verdict in KINDS]
-    lines += ["| **all** | " + " | ".join(f"**{number}**" for number in (sum(totals), *totals)) + " |", ""]
-    return "\n".join([*lines, *_foretold(predictions(results))])
+    lines += ["| **all** | " + " | ".join(f"**{number}**" for number in (sum(totals), *totals)) + " |"]
+    told = [f"{number} {kind}" for kind, number in zip(KINDS, totals, strict=True)]
+    picture = ["[![Verdicts of every study](scoreboard.svg)](scoreboard.svg)", "", f"In all: {', '.join(told)}.", ""]
+    table = folded(f"The table: {sum(totals)} lines of {len(found)} studies", lines)
+    return "\n".join(["# Scoreboard", "", _TOLD, "", *picture, *table, *_foretold(predictions(results))])
 
 
 def _foretold(outcomes: Iterable[Outcome]) -> list[str]:
@@ -60,5 +63,7 @@ def write_pages(results: Path, target: Path) -> list[Path]:
         for file, text in (texts | ({f"{name}.svg": picture} if picture else {})).items():
             write_text(target / file, text)
             written.append(target / file)
-    write_text(target / "index.md", scoreboard(found, known))
-    return [*written, target / "index.md"]
+    for file, text in {"scoreboard.svg": verdict_bars(found), "index.md": scoreboard(found, known)}.items():
+        write_text(target / file, text)
+        written.append(target / file)
+    return written

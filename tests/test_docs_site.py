@@ -15,9 +15,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
 
+from docs_build import gallery
+
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[1]
-VISITED = ("", "tour/", "faq/", "theory/", "franka/", "api/tasks/", "results/")
+VISITED = ("", "tour/", "faq/", "theory/", "franka/", "api/tasks/", "results/", "gallery/")
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 GRAVE = ("serious", "critical")
 MISSING = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"
@@ -35,8 +37,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     shutil.copytree(ROOT / "docs", folder / "docs")
-    (folder / "src").symlink_to(ROOT / "src")
-    (folder / "reproduction").symlink_to(ROOT / "reproduction")
+    for room in ("src", "reproduction", "docs_build"):
+        (folder / room).symlink_to(ROOT / room)
+    gallery.write(folder / "docs" / "gallery", steps=20, episodes=2)
     (folder / "mkdocs.yml").write_text(settings, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=folder, check=True)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder / "site"))) as server:
@@ -87,6 +90,30 @@ def test_pages_fit_a_phone_and_search_finds(site: str):
         page.locator(".md-search__button").click()
         page.get_by_placeholder("Search").fill("anticipatory")
         page.locator("a[href*=theory]", has_text="Theory").first.wait_for()
+
+
+def test_the_gallery_opens_live_reports(site: str):
+    with sync_playwright() as playwright:
+        page = opened(playwright, viewport=WIDE)
+        for name in gallery.REPORTS:
+            page.goto(site + "gallery/")
+            page.locator(f"a[href$='{name}']", has_text="Open the report").click()
+            page.wait_for_selector("html[data-ready=yes]")
+            assert page.locator(".card").count() >= 1
+            assert "/tmp" not in page.content()
+
+
+def test_formulas_are_typeset(site: str):
+    """A subscript stands lower than its letter, so a font with the tables of mathematics is at work."""
+    with sync_playwright() as playwright:
+        page = opened(playwright, viewport=WIDE)
+        page.goto(site + "theory/")
+        page.evaluate("document.fonts.ready")
+        letter, below = (page.locator("math msub").first.locator(f"> :nth-child({k})").bounding_box() for k in (1, 2))
+        assert letter
+        assert below
+        assert below["y"] + below["height"] > letter["y"] + letter["height"]
+        assert page.evaluate("document.fonts.check('16px \"STIX Two Math\"')")
 
 
 def test_a_faulty_page_is_noticed(site: str):

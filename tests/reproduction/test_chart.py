@@ -1,4 +1,4 @@
-"""The picture shows every cell that ran and that the paper counts, and no other; equal results give equal files."""
+"""The pictures show every cell that ran and every verdict; equal results give equal files."""
 
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -7,9 +7,10 @@ from study_rows import run_of
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.chart import OURS, PAPER, chart
+from reproduction.chart import OURS, PAPER, chart, verdict_bars
 from reproduction.compare import compare
 from reproduction.paper import Paper, PaperStudy
+from reproduction.verdicts import KINDS
 
 CELL = Cell("s", task("gap"), "plain", "carousel", "full", 0.03, 6000, Paper("ksweep", (4, 8)), seeds=1)
 STUDY = PaperStudy("s", "S", "", (CELL, replace(CELL, beta=0.5), replace(CELL, beta=0.7, reference=None)))
@@ -20,9 +21,9 @@ def test_only_what_ran_is_drawn_in_two_colours():
     text = chart(compare(STUDY, rows))
     assert text is not None
     ElementTree.fromstring(text)
-    assert CELL.name in text
-    assert STUDY.cells[1].name not in text
-    assert STUDY.cells[2].name not in text
+    for cell, shown in zip(STUDY.cells, (True, False, True), strict=True):
+        assert (f"β={cell.beta}<" in text) == shown
+    assert "carousel" not in text  # what all share is in the caption
     assert OURS in text
     assert PAPER in text
     assert chart(compare(STUDY, rows)) == text
@@ -30,3 +31,10 @@ def test_only_what_ran_is_drawn_in_two_colours():
 
 def test_without_runs_there_is_no_picture():
     assert chart(compare(STUDY, [])) is None
+
+
+def test_bars_name_every_study_and_verdict():
+    text = verdict_bars([compare(STUDY, [])])
+    ElementTree.fromstring(text)
+    assert all(f"{kind}</text>" in text for kind in KINDS)
+    assert f"{STUDY.title}</text>" in text

@@ -28,7 +28,8 @@ def shown(given, chart: str | None = None) -> str:
 def test_a_cell_that_ran_shows_everything_beside_the_paper():
     text = shown(rows(2), "s.svg")
     assert "# The title" in text
-    assert "![Ours and the paper's](s.svg)" in text
+    assert "[![Ours and the paper's](s.svg)](s.svg)" in text
+    assert "<summary>The table: 1 cells, 1 of them ran</summary>" in text
     assert (
         "| 2/2 (0.34–1.00) | 4/8 (0.22–0.78) | 0.47, 0.47 | differs in rate in gap1 (-0.25), success (+0.50) |" in text
     )

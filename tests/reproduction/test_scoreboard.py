@@ -35,6 +35,12 @@ def test_every_study_has_a_page_and_a_line(written: Path):
         assert (written / f"{name}.md").exists()
 
 
+def test_every_study_stands_in_the_sidebar():
+    sidebar = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for study in STUDIES.values():
+        assert f"- {study.title}: results/{study.name}.md\n" in sidebar
+
+
 def test_the_last_line_is_the_sum_of_the_others():
     results = Results({})
     lines = scoreboard(comparisons(results), results).splitlines()

@@ -1,0 +1,1 @@
+"""Building the documentation: its gallery, its mathematics, its pages."""
