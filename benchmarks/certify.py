@@ -1,10 +1,12 @@
 """How fast the certifier is: against the literal twin of the tests, on a million histories, and on the zoo.
 
-Run with ``make bench``. Every claim prints its target beside what was measured in this run.
+Run with ``make bench``; with names of functions below, such as ``on_disk``, those alone. Every claim prints its target
+beside what was measured in this run.
 """
 
 import json
 import multiprocessing
+import os
 import resource
 import sys
 import tempfile
@@ -169,6 +171,42 @@ def large_models() -> None:
     print(f"many_pairs: 10^5 histories, past the pair limit: {seconds:.1f} s, certified {certified}, upper {bits:.2f}")
 
 
+def on_disk(n: int = int(os.environ.get("HISTORIES", 10**7))) -> None:
+    """Ten levels of 10⁷ histories that lie on disk; a tenth of them also in memory, for the same rates."""
+    for make in (few_classes, many_strong_classes):
+        seconds, memory, rates, nodes = _measure_on_disk(make, n)
+        fewer = _measure_on_disk(make, n // 10)[2]
+        same = fewer == [step.upper for step in certify(Model.from_arrays(*make(n // 10))).steps]
+        print(
+            f"{make.__name__} on disk: {n:,} histories x 10 levels, {nodes:,} nodes when merged: {seconds:.1f} s "
+            f"(target 90), {memory:.1f} GB (target 6), at most {max(rates):.2f} bits; "
+            f"{n // 10:,} histories as in memory: {same}",
+            flush=True,
+        )
+
+
+def _measure_on_disk(make: Callable[[int], Arrays], n: int) -> tuple[float, float, list[float], int]:
+    """Seconds from files to answer, peak memory in GB, the rates, and the nodes of the merged graph."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("observations.npy", "actions.npy")]
+        for path, array in zip(paths, make(n), strict=True):
+            file = np.lib.format.open_memmap(path, "w+", np.int32, array.shape, fortran_order=True)
+            for t in range(array.shape[1]):
+                file[:, t] = array[:, t]
+            file.flush()
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.apply(_certify_files, (paths, folder))
+
+
+def _certify_files(paths: list[Path], folder: str) -> tuple[float, float, list[float], int]:
+    began = time.perf_counter()
+    model = Model.from_arrays(*(np.load(path, mmap_mode="r") for path in paths), folder=folder)
+    rates = [step.upper for step in certify(model).steps]
+    seconds = time.perf_counter() - began
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return seconds, memory, rates, sum(level.size for level in model.graph.levels)
+
+
 def json_reading(n: int = 20_000) -> None:
     model = Model.from_arrays(*few_classes(n))
     with tempfile.TemporaryDirectory() as folder:
@@ -196,8 +234,7 @@ def _timed(work: Callable[[], R]) -> tuple[float, R]:
 
 
 if __name__ == "__main__":
-    the_zoo()
-    building()
-    json_reading()
-    large_models()
-    against_the_twin()
+    every = (the_zoo, building, json_reading, large_models, on_disk, against_the_twin)
+    for part in every:
+        if not sys.argv[1:] or part.__name__ in sys.argv[1:]:
+            part()

@@ -1,6 +1,6 @@
 """The layered history graph: one level per step, one node per history (or per set of histories with equal futures)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -84,7 +84,7 @@ class Level:
 class Graph:
     """Levels t = 1…T with the names of observations and actions and the table of laws."""
 
-    levels: tuple[Level, ...]
+    levels: Sequence[Level]
     observations: Names
     actions: Names
     laws: tuple[Law, ...]
@@ -133,13 +133,18 @@ class Episodes:
 
 
 def build(episodes: Episodes) -> Graph:
+    """The prefix tree of the episodes."""
+    levels = tuple(tree_levels(episodes))  # averages of laws are added to the table on the way
+    return Graph(levels, episodes.observations, episodes.actions, tuple(episodes.laws.table))
+
+
+def tree_levels(episodes: Episodes) -> Iterator[Level]:
     """The prefix tree of the episodes, level by level."""
     horizon = episodes.observation.shape[1]
     weight, total = episodes.weight, total_of(episodes.weight)
-    label, size = rank(episodes.observation[:, 0])
+    label, size = rank(episodes.observation[:, 0].astype(np.int64))
     mass = group_sums(label, weight, size)
     parent, arrival = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    levels: list[Level] = []
     for t in range(horizon):
         first = representatives(label, size)
         law, mixed = _average_laws(episodes, t, label, first)
@@ -149,14 +154,16 @@ def build(episodes: Episodes) -> Graph:
         if t + 1 < horizon:
             if not episodes.empirical:
                 _check_draws(episodes, t, label, mass, law, first)
-            step = pair(pair(label, episodes.action[:, t]), episodes.observation[:, t + 1])
-            child, size = rank(step)
+            if size < len(label):  # one history an episode stays one
+                step = pair(pair(label, episodes.action[:, t]), episodes.observation[:, t + 1])
+                child, size = rank(step)
+            else:
+                child = label
             first = representatives(child, size)
             parent, arrival = label[first], episodes.action[first, t]
             label, mass = child, group_sums(child, weight, size)
             level = replace(level, source=parent, action=arrival, child=np.arange(size), flow=mass)
-        levels.append(level)
-    return Graph(tuple(levels), episodes.observations, episodes.actions, tuple(episodes.laws.table))
+        yield level
 
 
 def fiber_masses(observation: Ints, mass: Masses) -> Masses:

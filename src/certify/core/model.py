@@ -21,6 +21,7 @@ from certify.core.enumerated import enumerate_latents
 from certify.core.exact import Ints, as_masses, pair, rank
 from certify.core.graph import Episodes, Graph, Laws, Names, build
 from certify.core.merged import generate
+from certify.core.on_disk import Engine, merge_on_disk
 from certify.core.reading import (
     FORMAT,
     Rational,
@@ -35,6 +36,7 @@ from certify.errors import UserError
 
 L = TypeVar("L")
 S = TypeVar("S", bound=Hashable)
+_TREE = 1_000_000  # entries of arrays that are never put on disk
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,20 @@ class Model:
         action_names: Sequence[str] | None = None,
         empirical: bool = False,
         name: str = "",
+        folder: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
     ) -> Model:
         """From integer arrays, one row an episode, one column a step.
 
         `weights` are integer counts (all 1 if absent) and stand for weight/total. `laws` holds an index into
         `law_table` for each step, whose rows are integer weights over actions; without them the expert is
         deterministic and its law is the action it drew.
+
+        With a `folder` or an `engine` ("local", "ray") the histories lie on disk, in a temporary folder inside of it,
+        and those with equal futures become one node of a merged graph: 10⁷ histories of ten steps in a few gigabytes.
         """
-        obs, act = _matrix("observations", observations), _matrix("actions", actions)
+        large = (folder is not None or engine is not None) and np.size(observations) > _TREE
+        obs, act = _matrix("observations", observations, large), _matrix("actions", actions, large)
         if obs.shape != act.shape:
             raise UserError("actions", f"shape {act.shape}, but observations have shape {obs.shape}")
         weight = np.ones(len(obs), np.int64) if weights is None else _integers("weights", weights, 1)
@@ -141,6 +149,8 @@ class Model:
             kept,
             bool(empirical),
         )
+        if large:
+            return Model(merge_on_disk(episodes, folder, engine or "local"), None, text(str(name), "name"))
         return Model(build(episodes), episodes, text(str(name), "name"))
 
     @staticmethod
@@ -242,7 +252,7 @@ def _canonical_episodes(episodes: Episodes) -> bytes:
     return f'{{{empirical}"episodes":[{body}],"format":"{FORMAT}","horizon":{episodes.observation.shape[1]}}}'.encode()
 
 
-def _integers(place: str, values: ArrayLike, dimensions: int) -> np.ndarray:
+def _integers(place: str, values: ArrayLike, dimensions: int, narrow: bool = False) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != dimensions or not array.size:
         raise UserError(place, f"expected {dimensions} axes with at least one entry, not shape {array.shape}")
@@ -253,11 +263,11 @@ def _integers(place: str, values: ArrayLike, dimensions: int) -> np.ndarray:
         raise UserError(place, f"the entry {array.min()} is negative")
     if array.dtype.kind == "u" and array.max() > 2**62:
         return array.astype(object)
-    return array if array.dtype == object else array.astype(np.int64, copy=False)
+    return array if narrow or array.dtype == object else array.astype(np.int64, copy=False)
 
 
-def _matrix(place: str, values: ArrayLike) -> Ints:
-    array = _integers(place, values, 2)
+def _matrix(place: str, values: ArrayLike, narrow: bool = False) -> Ints:
+    array = _integers(place, values, 2, narrow)
     if array.dtype == object or array.max() >= 2**31:
         raise UserError(place, "an id is too large; number the symbols from 0")
     return array
