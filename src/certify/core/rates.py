@@ -3,8 +3,7 @@
 import numpy as np
 
 from certify.core.exact import Ints, Masses, conditional_entropy, group_sums, pair, rank, representatives
-from certify.core.graph import Graph, Level
-from certify.core.relations import PAIR_LIMIT, compatibility_within
+from certify.core.graph import Level
 
 
 def cell_masses(level: Level, labels: Ints) -> tuple[Masses, Ints]:
@@ -23,17 +22,3 @@ def most_in_a_fiber(level: Level, labels: Ints) -> int:
     """The largest number of different labels under one observation."""
     _, node = cell_masses(level, labels)
     return int(np.bincount(rank(level.observation[node])[0]).max())
-
-
-def horizon_table(graph: Graph, pair_limit: int = PAIR_LIMIT) -> list[list[float | None]]:
-    """H(Γ^(J)_t | O_t) for J = 0…T−1 (rows) and every step (columns); None where ~^(J) is not transitive.
-
-    Non-decreasing in J: looking further ahead can only distinguish more histories.
-    """
-    return [
-        [
-            conditional_rate(level, relation.kind) if relation.transitive else None
-            for level, relation in zip(graph.levels, compatibility_within(graph, steps, pair_limit), strict=True)
-        ]
-        for steps in range(graph.horizon)
-    ]

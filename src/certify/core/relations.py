@@ -77,21 +77,10 @@ class Relation:
 
 def compatibility(graph: Graph, pair_limit: int = PAIR_LIMIT) -> list[Relation]:
     """~_t at every level: equal observation and law, and compatible after every common continuation."""
-    relations = [_instantaneous(graph.levels[-1])]
+    relations = [instantaneous(graph.levels[-1])]
     for t in range(graph.horizon - 2, -1, -1):
-        relations.append(_refine(graph, t, relations[-1], pair_limit))
+        relations.append(refined(graph, t, relations[-1], pair_limit))
     return relations[::-1]
-
-
-def compatibility_within(graph: Graph, steps: int, pair_limit: int = PAIR_LIMIT) -> list[Relation]:
-    """~^(J)_t at every level: the same, looking only J = `steps` steps ahead."""
-    relations = [_instantaneous(level) for level in graph.levels]
-    for _ in range(min(steps, graph.horizon - 1)):
-        relations = [
-            _refine(graph, t, relations[t + 1], pair_limit) if t + 1 < graph.horizon else relations[t]
-            for t in range(graph.horizon)
-        ]
-    return relations
 
 
 def strong_classes(graph: Graph) -> list[Ints]:
@@ -119,12 +108,12 @@ def support_classes(graph: Graph, t: int) -> Ints:
     return fold(level.group[0], level.source, graph.continuation(t))[0]
 
 
-def _instantaneous(level: Level) -> Relation:
+def instantaneous(level: Level) -> Relation:
     group, count = level.group
     return Relation(group, np.arange(count), np.arange(count))
 
 
-def _refine(graph: Graph, t: int, after: Relation, pair_limit: int) -> Relation:
+def refined(graph: Graph, t: int, after: Relation, pair_limit: int) -> Relation:
     """One backward step: histories conflict when a common continuation leads to conflicting successors."""
     level = graph.levels[t]
     group, groups = level.group

@@ -155,24 +155,10 @@ def _behaviour(trace: EpisodeTrace, requirement: Requirement, windows: Mapping[s
     return Evaluation(judgement, windows, rate, need, *columns, success=success, notes=notes)
 
 
-def evaluate_codes(
-    codes: Ints,
-    classes: Classes,
-    gate: Gate,
-    windows: Mapping[str, Steps],
-    errors: Mapping[str, Sequence[float]] | None = None,
-    codebook: int | None = None,
-) -> list[Evaluation]:
-    """Many runs' hard codes [S, T, N] on recorded episodes.
-
-    With `errors`, the share of wrong decisions by decision and run, behaviour decides: for policies whose code is a
-    mere readout of a larger memory.
-    """
-    found = score_cohort(codes, classes, codebook)
-    return [
-        evaluation_of(found, k, gate, windows, None if errors is None else {name: e[k] for name, e in errors.items()})
-        for k in range(len(found.rate))
-    ]
+def evaluate_codes(codes: Ints, classes: Classes, gate: Gate, windows: Mapping[str, Steps]) -> list[Evaluation]:
+    """Many runs' hard codes [S, T, N] on recorded episodes."""
+    scored = score_cohort(codes, classes)
+    return [evaluation_of(scored, k, gate, windows) for k in range(len(scored.rate))]
 
 
 def evaluation_of(

@@ -6,7 +6,7 @@ exceeds the threshold. Sensitivity to the threshold and bimodality are then prop
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,12 +56,7 @@ class Gate:
 
     @staticmethod
     def of(
-        name: str,
-        memory: Mapping[str, Sequence[int] | range],
-        decisions: Mapping[str, int | Sequence[int]],
-        averaged: bool = False,
-        success: float | None = None,
-        exact: bool = False,
+        name: str, memory: Mapping[str, Sequence[int]], decisions: Mapping[str, int | Sequence[int]], **more: Any
     ) -> "Gate":
         """A gate whose windows hold a step each."""
         windows = {key: tuple(steps) for key, steps in memory.items()}
@@ -69,7 +64,7 @@ class Gate:
         for key, steps in (*windows.items(), *decided.items()):
             if not steps:
                 raise UserError(f"{name} gate", f"the window {key!r} has no steps; name the steps to look at")
-        return Gate(name, windows, decided, averaged, success, exact)
+        return Gate(name, windows, decided, **more)
 
     def parts(self, sufficiency: ArrayLike, instantaneous: ArrayLike) -> dict[str, Floats]:
         """The score of every window and decision, from scores [..., T]; NaN where nothing is required."""
@@ -177,7 +172,8 @@ def task_gate(task: "Task") -> Gate:
     """The gate by which a task says that it is judged."""
     gate, windows = task.gate, task_windows(task)
     memory = {name: windows.memory[name] for name in gate.windows}
-    return Gate.of(gate.name, memory, {name: windows.decisions[name] for name in gate.decisions}, gate.averaged)
+    decisions = {name: windows.decisions[name] for name in gate.decisions}
+    return Gate.of(gate.name, memory, decisions, averaged=gate.averaged)
 
 
 def judge_scores(

@@ -7,7 +7,6 @@ class that is written into the pose shows as a swap that moves nothing and a res
 """
 
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,8 +22,8 @@ from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import State
 from diacritic.rollout.closed_loop import Loop
-from diacritic.rollout.policies import Floats, Ints, Policies
-from diacritic.tasks.protocol import Task
+from diacritic.rollout.policies import Floats, Ints, Policies, each_tensor
+from diacritic.tasks.protocol import Frames, Task
 
 OWN, SWAP, SHUFFLE, RESET, FREEZE = range(5)
 VARIANTS = 5
@@ -89,11 +88,7 @@ class Intervened(Policies):
         self._none: State = self._state
 
     def step(
-        self,
-        seen: Floats,
-        previous: Floats | None,
-        symbols: Ints | None = None,
-        frames: NDArray[np.uint8] | None = None,
+        self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Frames | None = None
     ) -> tuple[Ints, Floats]:
         found = super().step(seen, previous, symbols, frames)
         self._t += 1
@@ -110,11 +105,11 @@ class Intervened(Policies):
         """Exchange rows of the state; all variants are still alike here."""
         other = torch.from_numpy(self.partner)
         every = tuple(field.name for field in fields(State))
-        self._held = _map(self._state, lambda value: value[OWN])
-        theirs = _map(self._held, lambda value: value[other])
+        self._held = each_tensor(self._state, lambda value: value[OWN])
+        theirs = each_tensor(self._held, lambda value: value[other])
         self._put(SWAP, theirs, CODE)
         self._put(SHUFFLE, theirs, tuple(name for name in every if name not in CODE))
-        self._put(RESET, _map(self._none, lambda value: value[RESET]), CODE)
+        self._put(RESET, each_tensor(self._none, lambda value: value[RESET]), CODE)
 
     def _put(self, variant: int, rows: State, names: tuple[str, ...]) -> None:
         changed = {}
@@ -153,8 +148,3 @@ def _judged(name: str, at: int, decision: int, chosen: Ints, partner: NDArray[np
     kept, crossed = reset == own, (reset == own[partner]) & (reset[partner] == own)
     erased = Effect(float(crossed[told].mean()), float((kept & kept[partner])[told].mean()))
     return Trial(name, at, decision, paired, False, share, effect(SWAP), effect(SHUFFLE), erased, effect(FREEZE))
-
-
-def _map(state: State, change: Any) -> State:
-    held = {field.name: getattr(state, field.name) for field in fields(state)}
-    return replace(state, **{name: change(value) for name, value in held.items() if value is not None})

@@ -14,7 +14,6 @@ from diacritic.measure.body import body_memory, pending, previous_actions
 from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
 from diacritic.measure.gates import THRESHOLD, THRESHOLDS, Gate, Judgement, full, kept, task_gate
-from diacritic.measure.interventions import Attribution
 from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
@@ -22,15 +21,7 @@ from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.symbolic_run import construction
 from diacritic.measure.trace import RecordedTrace, teacher_forced
-from diacritic.measure.verdict import (
-    Control,
-    Profile,
-    Subject,
-    Verdict,
-    intervention_controls,
-    judge,
-    same_verdict,
-)
+from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import task_windows
 from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.rollout.closed_loop import Rollouts, play
@@ -87,13 +78,11 @@ def examine_recorded(
     first = [learned_from(run, demos) for run in group.runs]
     demos = ended(demos)
     whole = Classes.of(demos.symbols, demos.choices)
-    own = (
-        play(group.task, group.policies(), effort.episodes, effort.seed, group.binner, effort.threads)
-        if effort.episodes
-        else None
-    )
+    own = None
+    if effort.episodes:
+        own = play(group.task, group.policies(), effort.episodes, effort.seed, group.binner, effort.threads)
     leaks = _recorded_leaks(demos) if probe is None else _probed_leaks(probe)
-    found = []
+    verdicts = []
     for k, run in enumerate(group.runs):
         held = demos.take(slice(first[k], None))
         judged = _judged(run, held, whole.take(slice(first[k], None)))
@@ -101,9 +90,12 @@ def examine_recorded(
         if again is not None:
             more.append(_replicated(run, judged, *again))
         if effort.interventions and memory_of(run.architecture).state == "carrier":
-            more += intervention_controls(_closed(run, group, effort), "closed loop")
-        found.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first[k] else 'fresh'} episodes"))
-    return found
+            weights = {name: value[None] for name, value in run.weights.items()}
+            how = effort.interventions, effort.seed, effort.threads
+            found = attribute_closed_loop(run.task, weights, run.architecture, run.scale, group.binner, *how)
+            more += intervention_controls(found, "closed loop")
+        verdicts.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first[k] else 'fresh'} episodes"))
+    return verdicts
 
 
 def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str) -> Verdict:
@@ -187,20 +179,6 @@ def _flags(error: float, scores: CohortScores, task: Task, window: str) -> Contr
     raised = Evidence(error, rate, *passes).flags
     said = "; ".join(f"flag {name}, an alarm and no proof: {RULES[name]}" for name in raised) or "no flag is raised"
     return Control("sufficiency", "audit flags", not raised, said, list(raised))
-
-
-def _closed(run: StoredRun, group: Group, effort: Effort) -> Attribution:
-    parameters = {name: value[None] for name, value in run.weights.items()}
-    return attribute_closed_loop(
-        group.task,
-        parameters,
-        run.architecture,
-        run.scale,
-        group.binner,
-        effort.interventions,
-        effort.seed,
-        effort.threads,
-    )
 
 
 def _own(group: Group, k: int, own: Rollouts, judged: _Judged, demos: Demos, whole: Classes) -> list[Control]:

@@ -42,7 +42,15 @@ def resolution_sweep(
 ) -> list[Resolution]:
     """One run's codes [T, N] given symbols [T, N] and raw positions [T, N, axes] in metres, over the chosen steps."""
     code, seen, place = np.asarray(codes), np.asarray(symbols), np.asarray(positions, np.float64)
-    _check(code, seen, place, steps, grids)
+    if code.shape != seen.shape or place.shape[:2] != seen.shape or place.ndim != 3:
+        reason = f"shape {place.shape} beside symbols {seen.shape} and codes {code.shape}"
+        raise UserError("positions", f"{reason}; expected [steps, episodes, axes]")
+    if not len(steps) or min(steps) < 0 or max(steps) >= len(seen):
+        raise UserError("steps", f"expected some of the steps 0…{len(seen) - 1}, not {list(steps)}")
+    if not np.isfinite(place).all() or not place[list(steps)].std(1).any():
+        raise UserError("positions", "they never vary or are not finite; give the raw end-effector positions")
+    if any(metres <= 0 for metres in grids):
+        raise UserError("grids", "a cell size must be positive, in metres")
     shuffles = np.random.default_rng(seed).spawn(permutations)
     found = []
     for metres in (None, *grids):
@@ -58,21 +66,3 @@ def resolution_sweep(
 def _refined(symbol: NDArray[np.integer], place: NDArray[np.float64], metres: float) -> Labels:
     cell = np.floor(place / metres).astype(np.int64)
     return joint(symbol, *cell.T)
-
-
-def _check(
-    code: NDArray[np.generic],
-    seen: NDArray[np.generic],
-    place: NDArray[np.float64],
-    steps: Sequence[int],
-    grids: Sequence[float],
-) -> None:
-    if code.shape != seen.shape or place.shape[:2] != seen.shape or place.ndim != 3:
-        reason = f"shape {place.shape} beside symbols {seen.shape} and codes {code.shape}"
-        raise UserError("positions", f"{reason}; expected [steps, episodes, axes]")
-    if not len(steps) or min(steps) < 0 or max(steps) >= len(seen):
-        raise UserError("steps", f"expected some of the steps 0…{len(seen) - 1}, not {list(steps)}")
-    if not np.isfinite(place).all() or not place[list(steps)].std(1).any():
-        raise UserError("positions", "they never vary or are not finite; give the raw end-effector positions")
-    if any(metres <= 0 for metres in grids):
-        raise UserError("grids", "a cell size must be positive, in metres")

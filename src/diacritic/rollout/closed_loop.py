@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from certify.errors import UserError
 from diacritic.demos.binner import UNSEEN, Binner, OnlineReader
 from diacritic.rollout.policies import Floats, Ints, Player
-from diacritic.tasks.protocol import Batch, Latents, Task, phase_steps, policy_view
+from diacritic.tasks.protocol import Batch, Latents, Task, policy_view
 
 EPISODES, SEED = 128, 900  # every policy of a task meets the same episodes
 Bools = NDArray[np.bool_]
@@ -168,7 +168,7 @@ def play(
 
 def takeover(task: Task, phase: str) -> int:
     """The first step of a phase, from which the policy acts."""
-    steps = phase_steps(task, phase)
+    steps = task.phase_steps(phase)
     if not steps:
         there = ", ".join(dict.fromkeys(task.phases))
         raise UserError("until", f"{task.name} has no phase {phase!r}; there are {there}")

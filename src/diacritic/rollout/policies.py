@@ -16,6 +16,7 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
+from diacritic.tasks.protocol import Frames
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -33,7 +34,7 @@ class Player(Protocol):
         ...
 
     def step(
-        self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: NDArray[np.uint8] | None
+        self, seen: Floats, previous: Floats | None, symbols: Ints | None, frames: Frames | None
     ) -> tuple[Ints, Floats]:
         """Codes [S, E] and actions [S, E, A] from observations [S, E, ·], the previous actions (none at first),
         the symbols Ō_t [S, E] and the camera frames [S, E, 64, 64, 3] where there are any."""
@@ -56,11 +57,7 @@ class Policies:
 
     @torch.inference_mode()
     def step(
-        self,
-        seen: Floats,
-        previous: Floats | None,
-        symbols: Ints | None = None,
-        frames: NDArray[np.uint8] | None = None,
+        self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Frames | None = None
     ) -> tuple[Ints, Floats]:
         """One step of every policy in every episode."""
         observation = self.scale.see(torch.from_numpy(np.ascontiguousarray(seen, np.float32)))
@@ -100,20 +97,20 @@ class RunPolicy:
 
     def begin(self, batch: int) -> Any:
         """The memory before the first observation of `batch` episodes."""
-        return _each(self.memory.start(self.parameters, self.architecture, batch), lambda value: value[0])
+        return each_tensor(self.memory.start(self.parameters, self.architecture, batch), lambda value: value[0])
 
     def step(self, state: Any, observation: Any, previous_action: Tensor) -> tuple[Any, Tensor, Tensor]:
         """The new state, the code [batch] and the action; what is seen besides numbers comes as `Inputs`."""
         seen = observation if isinstance(observation, Inputs) else Inputs(observation, previous_action, observation)
         symbol = seen.symbol if self.architecture.side == "symbol" else None
         inputs = replace(seen, previous=previous_action, symbol=symbol)
-        stacked = _each(state, lambda value: value[None])
+        stacked = each_tensor(state, lambda value: value[None])
         after, record = self.memory.step(self.parameters, self.architecture, stacked, inputs)
         action = act(self.parameters, self.architecture, record)[0]
-        return _each(after, lambda value: value[0]), record.code[0], action
+        return each_tensor(after, lambda value: value[0]), record.code[0], action
 
 
-def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def each_tensor(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """A state with every tensor of it changed."""
     if isinstance(state, Tensor):
         return change(state)

@@ -26,7 +26,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
 from diacritic.studies.cell import GateName
-from diacritic.tasks.protocol import Task, phase_steps
+from diacritic.tasks.protocol import Task
 from diacritic.tasks.registry import task_of
 from diacritic.training.worker import Result
 
@@ -130,7 +130,7 @@ class Measured:
     def _imitation(self, k: int) -> dict[str, float | None]:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
         error = self.held_out.imitation[k]
-        steps = {"all": range(len(error))} | {phase: phase_steps(self.task, phase) for phase in self.task.phases}
+        steps = {"all": range(len(error))} | {phase: self.task.phase_steps(phase) for phase in self.task.phases}
         return {name: mean_over(error, tuple(found)) for name, found in steps.items() if found}
 
 

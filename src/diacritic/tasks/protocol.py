@@ -261,7 +261,8 @@ class Task(ABC):
 
     def phase_steps(self, phase: str) -> range:
         """The steps of one phase; empty where the task has none."""
-        return phase_steps(self, phase)
+        steps = [t for t, name in enumerate(self.phases) if name == phase]
+        return range(steps[0], steps[-1] + 1) if steps else range(0)
 
     @property
     def gate(self) -> TaskGate:
@@ -322,17 +323,6 @@ class Task(ABC):
             return play_expert(self, batch, latents, simulation.frames, self.frames_late)
         finally:
             batch.close()
-
-
-def phase_steps(task: Task, phase: str) -> range:
-    """The steps of one phase; empty where the task has none."""
-    steps = [t for t, name in enumerate(task.phases) if name == phase]
-    return range(steps[0], steps[-1] + 1) if steps else range(0)
-
-
-def last_reveal(task: Task) -> int:
-    """The last step at which something hidden is revealed."""
-    return task.reveals[-1]
 
 
 def policy_view(task: Task, observations: Floats, frames: Frames | None) -> Floats:

@@ -15,7 +15,7 @@ from certify.progress import working
 from diacritic.files.demos import Demos
 from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.memory.scale import Scale
-from diacritic.tasks.protocol import Task, last_reveal, policy_view
+from diacritic.tasks.protocol import Task, policy_view
 from diacritic.tasks.recorded import decision_class
 from diacritic.training import forecaster
 from diacritic.training.cohort import Cohort
@@ -55,7 +55,7 @@ def prepare(train: Demos, held_out: Demos, task: Task) -> Prepared:
         train.choices,
         None if label is None else train.latents[label],
         tuple(task.decisions.values()),
-        last_reveal(task),
+        task.reveals[-1],
         train.frames,
         train.mask,
     )
@@ -80,7 +80,7 @@ def pending_classes(demos: Demos, task: Task) -> tuple[NDArray[np.int64], int]:
     Between the last display and the first decision it names all classes, after that decision the others, and so on;
     it is −1 where nothing is pending.
     """
-    label, values, begin = np.full(demos.phase.shape, -1, np.int64), 0, last_reveal(task)
+    label, values, begin = np.full(demos.phase.shape, -1, np.int64), 0, task.reveals[-1]
     order = sorted(task.decisions.items(), key=lambda pair: pair[1])
     for k, (_, step) in enumerate(order):
         combined, number = _joint_class(demos, task, order[k:])

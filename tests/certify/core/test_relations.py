@@ -17,11 +17,11 @@ from certify.core.joint import best_machine
 from certify.core.relations import (
     Relation,
     compatibility,
-    compatibility_within,
     strong_classes,
     support_classes,
 )
 from certify.zoo import build
+from reproduction.distortion.horizon_table import compatibility_within
 
 
 def related(graph: Graph, t: int, relation: Relation) -> Pairs:

@@ -9,11 +9,12 @@ from diacritic.measure.evaluate import (
     Evaluation,
     evaluate_codes,
     evaluate_symbolic,
+    evaluation_of,
     mean_over,
     plateaus,
 )
 from diacritic.measure.gates import THRESHOLD, full, judge_scores
-from diacritic.measure.recorded import Classes
+from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.scores import Requirement, latent_labels, scores
 from diacritic.measure.windows import Windows
 from diacritic.rollout.exact import closed_loop
@@ -49,10 +50,13 @@ def episodes() -> EpisodeTrace:
     return EpisodeTrace(codes, right, codes, np.full(4, 0.25), (0.5,) * MODEL.horizon)
 
 
-def recorded(codes: np.ndarray, errors: dict[str, list[float]] | None = None) -> Evaluation:
-    windows = WINDOWS.reported(CLASSES.required)
-    (found,) = evaluate_codes(codes[None], CLASSES, full(WINDOWS), windows, errors)
-    return found
+def recorded(codes: np.ndarray, errors: dict[str, float] | None = None) -> Evaluation:
+    windows, scored = WINDOWS.reported(CLASSES.required), score_cohort(codes[None], CLASSES)
+    judged = evaluation_of(scored, 0, full(WINDOWS), windows, errors)
+    if errors is None:
+        (alone,) = evaluate_codes(codes[None], CLASSES, full(WINDOWS), windows)
+        assert alone.row() == judged.row()
+    return judged
 
 
 @pytest.mark.parametrize("machine", [certified_machine(), forgetful()], ids=["certified", "forgetful"])
@@ -108,10 +112,10 @@ def test_codes_on_recorded_episodes() -> None:
 
 
 def test_a_readout_is_judged_by_its_decisions() -> None:
-    found = recorded(np.zeros((3, 4), int), {"goal": [0.0]})
+    found = recorded(np.zeros((3, 4), int), {"goal": 0.0})
     assert found.sufficient
     assert not found.judge(THRESHOLD).passed  # what the code alone would get
-    assert recorded(np.stack([CUE] * 3), {"goal": [0.25]}).judgement.failures == ("goal: 0.250 of the classes wrong",)
+    assert recorded(np.stack([CUE] * 3), {"goal": 0.25}).judgement.failures == ("goal: 0.250 of the classes wrong",)
 
 
 def test_every_kind_of_run_leaves_the_same_keys() -> None:

@@ -11,7 +11,7 @@ from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.tasks.registry import make as make_task
 from diacritic.training import demonstrations
-from diacritic.training.demonstrations import Prepared, fitted, last_reveal, pending_classes, prepare, supervise
+from diacritic.training.demonstrations import Prepared, fitted, pending_classes, prepare, supervise
 from diacritic.training.learner import learner
 from diacritic.training.objectives.decisions import PendingDecisions
 
@@ -55,7 +55,7 @@ def test_sizes_and_events_come_from_the_recording_and_its_task(demos: Demos, pre
     [("two-cues", 5), ("readout-3", 6), ("hidden-mass", 26), ("weighing", 14)],
 )
 def test_the_last_reveal(name: str, expected: int) -> None:
-    assert last_reveal(make_task(name)) == expected
+    assert make_task(name).reveals[-1] == expected
 
 
 def test_learners_fit_the_number_of_decisions() -> None:
@@ -105,7 +105,7 @@ def test_the_pending_class_names_what_is_still_to_be_decided(demos: Demos, prepa
             pending = tuple(
                 (name, int(demos.latents[name][n]))
                 for name, step in TASK.decisions.items()
-                if last_reveal(TASK) <= t < step
+                if TASK.reveals[-1] <= t < step
             )
             assert (label[t, n] < 0) == (not pending)
             if pending:

@@ -7,11 +7,12 @@ import pytest
 
 from certify.core.floors import floors
 from certify.core.graph import Graph
-from certify.core.rates import conditional_rate, horizon_table
+from certify.core.rates import conditional_rate
 from certify.core.relations import compatibility, strong_classes
 from certify.witness import a2_witness, transitivity_witness
 from certify.zoo import build
 from reproduction.distortion.frontier import Source, blahut_arimoto, closed_form, deterministic_frontier, rate
+from reproduction.distortion.horizon_table import horizon_table
 
 DECISION = 3  # the last step of the reveal toy
 TENTHS = [Fraction(k, 20) for k in range(16)]  # up to 1 − 1/R = 3/4, where nothing need be stored
