@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -120,7 +120,7 @@ class _Result:
     """An answer as the outputs need it."""
 
     show: Callable[[], None]
-    texts: dict[str, Callable[[str], str]]  # by output; each takes the name of the file
+    texts: Mapping[str, Callable[[str], str | Iterable[str]]]  # by output; each takes the name of the file
     plot: Callable[[Path], None] | None = None
 
 
@@ -130,7 +130,7 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
     model = _load(options, rest)
     answer = certify(model, options.objective, seconds=options.seconds)
     from certify.by_label import hidden_part, rates_by_label, table, to_json
-    from certify.certificate import certificate_json
+    from certify.certificate import certificate_lines
     from certify.machines.exports import EXPORTS
     from certify.show import show
 
@@ -150,7 +150,7 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
     texts = {
         "json": lambda name: to_json(answer, rates),
         "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine),
-        "certificate": lambda name: certificate_json(answer),
+        "certificate": lambda name: certificate_lines(answer),
         "model_json": lambda name: model.to_json(),
     }
     return _Result(tell, texts, plot)
@@ -347,7 +347,8 @@ def _write(result: _Result, outputs: dict[str, str]) -> int:
     for key, path in sorted(outputs.items(), key=lambda output: output[1] == "-"):  # standard output last
         try:
             if path == "-":
-                print(result.texts[key](path), end="")
+                text = result.texts[key](path)
+                sys.stdout.writelines([text] if isinstance(text, str) else text)
             else:
                 _save(result, key, Path(path))
                 written.append(path)

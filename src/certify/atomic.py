@@ -9,7 +9,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedWriter
 from pathlib import Path
@@ -35,9 +35,10 @@ def cannot_write(path: Path | str, problem: OSError) -> UserError:
     return UserError(str(path), f"cannot be written: {problem.strerror or problem}; {remedy}")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole, or leave what was there before."""
-    write_bytes(path, text.encode("utf-8"))
+def write_text(path: Path, text: str | Iterable[str]) -> None:
+    """Write a UTF-8 file whole, from one text or from its pieces, or leave what was there before."""
+    with open_atomic(path) as file:
+        file.writelines(piece.encode("utf-8") for piece in ([text] if isinstance(text, str) else text))
 
 
 def write_bytes(path: Path, content: bytes) -> None:

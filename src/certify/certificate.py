@@ -1,6 +1,8 @@
 """Write certificates: the claims, with evidence for both ends of every rate; docs/certificate.md specifies them."""
 
 import json
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
@@ -14,7 +16,7 @@ from certify.core.exact import Ints, Masses, rank, representatives
 from certify.core.floors import bitmasks, exact_rate
 from certify.core.graph import Graph
 from certify.core.logs import LogSum, entropy
-from certify.core.relations import Matrix
+from certify.core.relations import Matrix, blocks
 from certify.errors import UserError
 
 FORMAT = "certify-certificate/1"
@@ -27,25 +29,37 @@ _MARGIN, _GRID = Decimal("1e-30"), Decimal("1e-15")
 
 def certificate_json(answer: Answer) -> str:
     """The certificate of an answer, as text."""
-    return json.dumps(certificate(answer), indent=1, ensure_ascii=False) + "\n"
+    return "".join(certificate_lines(answer))
 
 
-def certificate(answer: Answer) -> dict[str, Any]:
-    """Everything that the checker can verify, with its evidence."""
+def certificate_lines(answer: Answer) -> Iterator[str]:
+    """Everything that the checker can verify, with its evidence: one line a step, of which one is in memory."""
     graph = answer.model.graph
     ids = history_ids(answer)
-    steps: list[dict[str, Any]] = []
+    begin: list[int] = []
     tests: Tests | None = None
-    for t in range(graph.horizon - 1, -1, -1):
-        tests = _tests(answer, t, _children(graph, t), tests)
-        steps.insert(0, _step(answer, t, ids[t], tests))
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "model_sha256": answer.model.digest,
-        "horizon": graph.horizon,
-        "observational": answer.observational,
-        "steps": steps,
-    }
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as steps:  # from the last to the first
+        for t in range(graph.horizon - 1, -1, -1):
+            tests = _tests(answer, t, _children(graph, t), tests)
+            begin.append(steps.tell())
+            steps.write(_text(_step(answer, t, ids[t], tests)) + "\n")
+        head = {"format": FORMAT, "model_sha256": answer.model.digest, "horizon": graph.horizon}
+        yield _text({**head, "observational": answer.observational})[:-1] + ',\n"steps":[\n'
+        for t, place in enumerate(reversed(begin)):
+            steps.seek(place)
+            yield steps.readline().removesuffix("\n") + (",\n" if t + 1 < graph.horizon else "]")
+    for key, value in _machines(answer, ids).items():
+        yield f',\n"{key}":{_text(value)}'
+    yield "}\n"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _machines(answer: Answer, ids: list[Ints]) -> dict[str, Any]:
+    """What is said of single machines: the best one, and the fewest codes."""
+    graph, document = answer.model.graph, dict[str, Any]()
     holds = provable(answer)
     if holds["simultaneous"] or holds["joint_sum"]:
         document["machine"] = [_cells(label, ids[t]) for t, label in enumerate(answer.joint.cells)]
@@ -141,8 +155,8 @@ def _tests(answer: Answer, t: int, children: list[dict[int, int]], after: Tests 
     level = graph.levels[t]
     words: dict[int, list[Word]] = {}
     outcomes: list[tuple[int, ...]] = [()] * level.size
-    for o in np.unique(level.observation).tolist():
-        nodes = np.flatnonzero(level.observation == o)
+    for nodes in blocks(level.observation):
+        o = int(level.observation[nodes[0]])
         strong, count = rank(answer.strong[t][nodes])
         if count > _MOST_CLASSES:
             raise UserError(
@@ -198,8 +212,8 @@ def _step(answer: Answer, t: int, ids: Ints, tests: Tests) -> dict[str, Any]:
     words: dict[str, Any] = {}
     prices: dict[str, Any] = {}
     lower = LogSum()
-    for o in np.unique(level.observation).tolist():
-        nodes = np.flatnonzero(level.observation == o)
+    for nodes in blocks(level.observation):
+        o = int(level.observation[nodes[0]])
         if tests.words[o]:
             words[graph.observations[o]] = [_word_json(graph, word) for word in tests.words[o]]
         bound, paid = _lower(level.mass, nodes[np.argsort(ids[nodes])], tests.outcomes)

@@ -5,9 +5,11 @@ node) and `edges`, a list of [action, child, probability]; nodes of the first le
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from certify.core.exact import brief
 from certify.core.graph import Graph, Laws
@@ -18,31 +20,32 @@ from certify.errors import UserError
 FORMAT = "certify-graph/1"
 
 
-def canonical(graph: Graph) -> bytes:
-    """Sorted keys, no spaces, lowest terms; nodes in the graph's own order."""
-    levels: list[dict[str, Any]] = []
+def canonical(graph: Graph) -> Iterator[bytes]:
+    """Sorted keys, no spaces, lowest terms; nodes in the graph's own order, one after the other."""
+    yield f'{{"format":"{FORMAT}","horizon":{graph.horizon},"levels":['.encode()
     for t, level in enumerate(graph.levels):
-        nodes: list[dict[str, Any]] = []
+        yield b',{"nodes":[' if t else b'{"nodes":['
+        total = int(level.flow.sum()) if len(level.flow) else 1
+        begin = np.searchsorted(level.source, np.arange(level.size + 1)).tolist()
+        arrows = level.action, level.child, level.flow
         for k in range(level.size):
             shares = level.mixed.get(k, {int(level.law[k]): 1})
-            whole = sum(shares.values())
+            whole, mass = sum(shares.values()), Fraction(int(level.mass[k]), level.total)
+            edges = [
+                [graph.actions[action], int(child), str(Fraction(int(flow), total) / mass)]
+                for action, child, flow in zip(*(column[begin[k] : begin[k + 1]] for column in arrows), strict=True)
+            ]
             node: dict[str, Any] = {
                 "obs": graph.observations[level.observation[k]],
                 "laws": [[str(Fraction(w, whole)), _law(graph, law)] for law, w in shares.items()],
-                "edges": [],
+                "edges": sorted(edges, key=lambda edge: edge[:2]),  # by name, whatever the numbers of the actions
             }
             if t == 0:
-                node["mass"] = str(Fraction(int(level.mass[k]), level.total))
-            nodes.append(node)
-        total = int(level.flow.sum()) if len(level.flow) else 1
-        for source, action, child, flow in zip(level.source, level.action, level.child, level.flow, strict=True):
-            p = Fraction(int(flow), total) / Fraction(int(level.mass[source]), level.total)
-            nodes[source]["edges"].append([graph.actions[action], int(child), str(p)])
-        for node in nodes:
-            node["edges"].sort(key=lambda edge: edge[:2])  # by name, whatever the numbers of the actions
-        levels.append({"nodes": nodes})
-    document = {"format": FORMAT, "horizon": graph.horizon, "levels": levels}
-    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+                node["mass"] = str(mass)
+            text = json.dumps(node, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            yield f",{text}".encode() if k else text.encode()
+        yield b"]}"
+    yield b"]}"
 
 
 def _law(graph: Graph, law: int) -> dict[str, str]:

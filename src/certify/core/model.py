@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -188,18 +188,25 @@ class Model:
         """
         return Model(generate(horizon, start, observe, expert, move), None, name)
 
-    @cached_property
-    def canonical_bytes(self) -> bytes:
-        """What the digest is taken over: equal episodes merged, sorted, lowest terms, sorted keys, no spaces."""
+    def canonical(self) -> Iterator[bytes]:
+        """What the digest is taken over, in pieces: equal episodes merged, sorted, lowest terms, sorted keys."""
         try:
-            return graph_format.canonical(self.graph) if self.episodes is None else _canonical_episodes(self.episodes)
+            yield from graph_format.canonical(self.graph) if self.episodes is None else [_episodes(self.episodes)]
         except ValueError:  # Python writes no integer of more than 4300 digits
             raise UserError("", "a weight has too many digits to be written down") from None
 
     @cached_property
+    def canonical_bytes(self) -> bytes:
+        """The canonical text, without spaces."""
+        return b"".join(self.canonical())
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical bytes, in hexadecimal."""
-        return hashlib.sha256(self.canonical_bytes).hexdigest()
+        digest = hashlib.sha256()
+        for piece in self.canonical():
+            digest.update(piece)
+        return digest.hexdigest()
 
     def to_json(self) -> str:
         """The model as a document that `load` and the certificate checker read."""
@@ -225,7 +232,7 @@ def _from_document(document: Any) -> Model:
     return Model.from_episodes(document, read_name(document))
 
 
-def _canonical_episodes(episodes: Episodes) -> bytes:
+def _episodes(episodes: Episodes) -> bytes:
     laws = [
         json.dumps(
             {episodes.actions[a]: str(p) for a, p in law}, sort_keys=True, ensure_ascii=False, separators=(",", ":")
