@@ -47,11 +47,10 @@ def _observation() -> Value:
 def _distances() -> Value:
     """Steps from the last display to the first step at which each class is used: slot at three gaps, then side."""
     from diacritic.studies.recordings import recorded_task
-    from diacritic.tasks.protocol import last_reveal
 
     places = [recorded_task(SETTINGS[f"gap {gap}"]) for gap in figure("config.distances", "gap")]
-    slots = [place.decisions["slot"] - last_reveal(place) for place in places]
-    return value([*slots, places[0].decisions["side"] - last_reveal(places[0])])
+    slots = [place.decisions["slot"] - place.reveals[-1] for place in places]
+    return value([*slots, places[0].decisions["side"] - places[0].reveals[-1]])
 
 
 def _defaults() -> Value:

@@ -15,7 +15,7 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.closed_loop import Rollouts, play, takeover
 from diacritic.rollout.policies import Policies
-from diacritic.tasks.protocol import Simulation, phase_steps, policy_view
+from diacritic.tasks.protocol import Simulation, policy_view
 from diacritic.tasks.registry import make as make_task
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.learner import learner
@@ -87,7 +87,7 @@ def test_hybrid_lets_the_expert_drive_while_memories_watch(
     found = play(
         TASK, Policies(*pair, SCALE), EPISODES, seed=3, threads=1, takeover=takeover(TASK, "place"), latents=HIDDEN
     )
-    first = phase_steps(TASK, "place")[0]
+    first = TASK.phase_steps("place")[0]
     assert found.takeover == first
     assert not found.error[:, :first].any()
     np.testing.assert_array_equal(found.codes, played.codes)
@@ -102,7 +102,7 @@ def test_a_policy_that_only_watches_has_no_error_of_its_own(played: Rollouts) ->
 
 
 def test_a_phase_that_the_task_lacks_is_refused() -> None:
-    assert takeover(TASK, "grasp") == phase_steps(TASK, "grasp")[0]
+    assert takeover(TASK, "grasp") == TASK.phase_steps("grasp")[0]
     with pytest.raises(UserError, match=r"until: .*'landing'; there are home, to_scan"):
         takeover(TASK, "landing")
 

@@ -27,7 +27,6 @@ from diacritic.studies.recorded import (
 )
 from diacritic.studies.recordings import recording
 from diacritic.studies.tasks import task
-from diacritic.tasks.protocol import phase_steps
 from diacritic.tasks.registry import make as make_task
 from diacritic.training.worker import Result, read_result, train_folder
 
@@ -108,7 +107,7 @@ def test_imitation_errors_are_told_by_phase(measured: Measured):
     told = replace(measured, held_out=replace(measured.held_out, imitation=each)).row(1, "task")["imitation_error"]
     assert told.keys() == {"all", *TASK.phases}
     for phase in told.keys() - {"all"}:
-        assert told[phase] == pytest.approx(each[1, list(phase_steps(TASK, phase))].mean(), abs=1e-6)
+        assert told[phase] == pytest.approx(each[1, list(TASK.phase_steps(phase))].mean(), abs=1e-6)
     assert told["all"] == pytest.approx(each[1].mean(), abs=1e-6)
 
 
@@ -133,7 +132,7 @@ def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Pat
     found = measure(result, demos, demos, 2, threads=1)
     assert found.loop is not None
     assert found.hybrid is not None
-    assert (found.loop.takeover, found.hybrid.takeover) == (0, phase_steps(found.task, "gap1")[0])
+    assert (found.loop.takeover, found.hybrid.takeover) == (0, found.task.phase_steps("gap1")[0])
     assert found.hybrid.error[:, : found.hybrid.takeover].max() == 0  # the expert drove
     row = found.row(0, "task")
     assert row["hybrid"].keys() == {"success", "side", "slot", "action_error_cm"}
@@ -152,7 +151,7 @@ def test_windows_hold_the_decision_that_ends_them():
     required = [1.0] * TASK.horizon
     windows = reported(TASK, required)
     assert windows["gap1"][-1] == TASK.decisions["side"]
-    assert windows["grasp"] == tuple(phase_steps(TASK, "grasp"))
+    assert windows["grasp"] == tuple(TASK.phase_steps("grasp"))
 
 
 def played(demos: Demos, codes: np.ndarray) -> Rollouts:
