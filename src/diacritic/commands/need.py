@@ -45,7 +45,7 @@ class NeedCommand:
 
         if self.plants < 0:
             raise UserError("--plants", "must not be negative")
-        demos = load(self.dataset, camera=self.camera)
+        demos = original = load(self.dataset, camera=self.camera)
         if self.embedding is not None:
             from diacritic.need.embedding import with_embedding
 
@@ -73,7 +73,7 @@ class NeedCommand:
         if self.labelled is not None:
             from diacritic.files.demos import save as save_demos
 
-            paths.append(save_demos(answer.labelled(), self.labelled))
+            paths.append(save_demos(answer.labelled(original), self.labelled))
         from diacritic.report.page import report
 
         paths.append(self.out / "need.html")

@@ -12,6 +12,13 @@ Kind = Literal["memory needed", "short history is enough", "no evidence of need"
 _Steps = tuple[int, ...]
 _DECISION = dict.fromkeys(("steps", "shown"), _Steps) | {"kind": str, "classes": int, "p": float, "told": float}
 _STEP = {"step": int, **dict.fromkeys(("velocity", "filter", "actions", "recent", "older", "error"), float)}
+_SCENE = {
+    **dict.fromkeys(("decision", "step"), int),
+    "last": int | None,
+    "episodes": tuple[int, int],
+    "pictures": [{"step": int, "images": tuple[str, str]}],
+    "channels": [{"kind": str, "number": int, "values": tuple[tuple[float, ...], tuple[float, ...]]}],
+}
 _NEED = {
     "answer": Kind,
     **dict.fromkeys(("reason", "recording", "digest", "aligned"), str),
@@ -20,6 +27,7 @@ _NEED = {
     **dict.fromkeys(("notes", "lines"), tuple[str, ...]),
     "decisions": [_DECISION],
     "elsewhere": [_STEP],
+    "film": [_SCENE],
 }
 _PAIR = {
     "decision": Annotated[int, Range(1, LARGEST)],
@@ -43,8 +51,9 @@ def write_witnesses(path: Path, document: dict[str, Any]) -> None:
 
 
 def read_need(path: Path) -> dict[str, Any]:
-    """A need.json, checked."""
-    return read_as(_NEED, read_json(path, FORMAT, REMEDY), str(path), REMEDY)
+    """A need.json, checked; one of before the witness film has none."""
+    document = {"film": [], **read_json(path, FORMAT, REMEDY)}
+    return read_as(_NEED, document, str(path), REMEDY)
 
 
 def read_witnesses(path: Path) -> dict[str, Any]:

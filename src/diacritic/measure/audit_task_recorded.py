@@ -22,6 +22,7 @@ from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.rollout.closed_loop import play
 from diacritic.tasks.protocol import policy_view
+from diacritic.tasks.recorded import RecordedTask, decision_class
 from diacritic.tasks.registry import task_of
 
 Floats = NDArray[np.floating[Any]]
@@ -97,11 +98,11 @@ class RecordedAuditTask:
         scripts, errors = whole_episodes(self.episodes), {}
         for name, t in self.task.decisions.items():
             acts = np.stack([scripted.action(script[: t + 1]) for script in scripts])
-            errors[name] = class_error(acts, self.demos.actions[t], self.demos.latents[name])
+            errors[name] = class_error(acts, self.demos.actions[t], decision_class(self.demos, name, t))
         right = all(error < CORRECT for error in errors.values())
         said = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
         controls = [Control("sufficiency", "expert's histories", right, f"share of wrong classes: {said}", errors)]
-        if self._played:
+        if self._played and not isinstance(self.task, RecordedTask):
             success = self._closed_loop(scripted.policy)
             text = f"success {success:.2f} in {self._played} episodes"
             controls.append(Control("sufficiency", "closed loop", None, text, success))

@@ -33,9 +33,10 @@ from diacritic.measure.scripted_policy import (
     whole_episodes,
 )
 from diacritic.measure.verdict import NOTICEABLE, Control, Finding, intervention_controls
+from diacritic.need.answer import Need, need
 
 FORMAT = "diacritic-audit/1"
-CARRIED = "bits carried"
+CARRIED, NEEDED = "bits carried", "needed frames"
 QUESTIONS = {
     "sufficient": "Decides correctly?",
     "carries": "Holds in its state what is required?",
@@ -74,14 +75,22 @@ class Audit:
             short = [c for c in self.controls if c.name.startswith(CARRIED) and c.passed is False]
             missing = f" Of what is required, {short[0].text}." if short else " It carries what is required."
             known = any(c.name.startswith(CARRIED) and c.passed is not None for c in self.controls)
-            return "The policy does not do what the task asks." + missing * known
+            return "The policy does not do what the task asks." + missing * known + self._frames_used
         said = {
             "yes": "The policy decides correctly, and the state that it exposes is all of its memory",
             "no": "The policy decides correctly, but the state that it exposes is not all of its memory",
             "not assessed": "The policy decides correctly; where it keeps its memory stays open",
         }[self.sole.answer]
         more = " Its readout code under-counts and is refused as a rate." if self.refused else ""
-        return f"{said}. No rate is claimed.{more}"
+        return f"{said}. No rate is claimed.{more}{self._frames_used}"
+
+    @property
+    def _frames_used(self) -> str:
+        used = [control.passed for control in self.controls if control.name.startswith(NEEDED)]
+        if not used:
+            return ""
+        said = "It uses" if all(used) else "It uses some of" if any(used) else "It does not use"
+        return f" {said} the frames that its data need."
 
     def lines(self) -> list[str]:
         """The report."""
@@ -124,13 +133,16 @@ def audit(
     name: str = "",
     encode: Callable[[str], Any] | None = None,
 ) -> Audit:
-    """Audit a policy on a task: a model, the name of one, a symbolic environment, or the recording of a simulated task.
+    """Audit a policy on a task: a model, the name of one, a symbolic environment, or a recording.
 
+    A recording without symbols is asked for its need first (or give the `Need`); then the frames that each decision
+    needs are exchanged between episodes, and the audit says whether the policy uses them.
     `episodes` are played in closed loop on a recorded task (0: none); symbolic tasks are played exactly. `encode` makes
     what the policy reads of the name of an observation, an image say; without it, symbols are numbered by
     `model.observation_index` and shown one-hot.
     """
-    adapter, audit_task = adapt(policy), _audit_task(task, episodes, seed, encode)
+    adapter, answer = adapt(policy), _need_of(task)
+    audit_task = _audit_task(task if answer is None else answer.labelled(), episodes, seed, encode)
     scripts = whole_episodes(audit_task.episodes)
     edge = boundary(adapter, audit_task, scripts)
     with working("auditing"):
@@ -141,6 +153,7 @@ def audit(
         controls += _carried(adapter, audit_task) if isinstance(audit_task, SymbolicAuditTask) else []
         controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
         controls += _interventions(scripted, audit_task, edge)
+        controls += [] if answer is None else _frame_controls(scripted, audit_task, answer, seed)
     if not adapter.writable:
         said = "its state cannot be written" if adapter.readable else "its state cannot be read"
         not_done.append(f"{said}: nothing but whole pasts was moved between episodes; expose get_state and set_state")
@@ -197,9 +210,26 @@ class _Named:
         return tuple(tuple(np.round(leaf, 6).tolist()) for leaf in leaves(self._adapter.read()))
 
 
+def _need_of(task: Any) -> Need | None:
+    """What a recording without symbols needs, or what was found before; one that needs no memory is refused."""
+    answer = need(task, plants=0) if isinstance(task, Demos) and not task.symbols.size else task
+    if not isinstance(answer, Need):
+        return None
+    if not answer.remembered:
+        said = f"the answer of `diacritic need` is {answer.kind!r}: no decision needs memory"
+        raise UserError(answer.recording.task, f"{said}; audit on a recording that needs some")
+    return answer
+
+
+def _frame_controls(scripted: ScriptedPolicy, audit_task: AuditTask, answer: Need, seed: int) -> list[Control]:
+    from diacritic.measure.frame_use import frame_uses
+
+    return [use.control(NEEDED) for use in frame_uses(scripted, audit_task, answer, seed)]
+
+
 def _audit_task(task: Any, episodes: int, seed: int, encode: Callable[[str], Any] | None) -> AuditTask:
     if isinstance(task, Demos):
-        from diacritic.measure.audit_task_recorded import RecordedAuditTask  # needs the simulator
+        from diacritic.measure.audit_task_recorded import RecordedAuditTask  # needs torch
 
         return RecordedAuditTask(task, played=episodes, seed=seed)
     model = build(task) if isinstance(task, str) else getattr(task, "model", task)

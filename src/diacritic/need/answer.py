@@ -62,14 +62,15 @@ class Need:
         short = any(decision.kind == "short" for decision in self.decisions)
         return "short history is enough" if short or self.helped else "no evidence of need"
 
-    def labelled(self) -> Demos:
+    def labelled(self, original: Demos | None = None) -> Demos:
         """The examined episodes on their clock, with what was found as symbols and choices.
 
-        So `requirement`, `train`, `measure`, `audit` and `report` take it as any other recording.
+        So `requirement`, `train`, `measure`, `audit` and `report` take it as any other recording. `original` is the
+        recording without the columns of an embedding, which a policy would not have.
         """
-        seen, acted = self.recording.observations, self.recording.actions
+        recording = original or self.recording
+        seen, acted, frames = recording.observations, recording.actions, recording.frames
         rows = (self.data.index, self.data.numbers)
-        frames = self.recording.frames
         return Demos(
             self.recording.task,
             seen[rows],
@@ -122,7 +123,7 @@ def need(
     if not 0 < tolerance < 1:
         raise UserError("--tolerance", f"{tolerance} is not between 0 and 1")
     kept, notes = sound_episodes(recording)
-    demos = recording.take(kept)
+    demos = replace(recording, frames=None).take(kept)
     data = align(demos, align_by, tolerance, seed)
     data = replace(data, numbers=kept[data.numbers])
     if data.episodes < FEWEST:

@@ -7,6 +7,7 @@ from diacritic.files.atomic import make_folder
 from diacritic.files.need import write_need, write_witnesses
 from diacritic.need.answer import Need
 from diacritic.need.decisions import Decision
+from diacritic.need.film import scenes
 from diacritic.need.text import frames_shown, lines
 
 
@@ -56,6 +57,7 @@ def need_document(answer: Need) -> dict[str, Any]:
         "power": answer.power,
         "notes": list(answer.notes),
         "lines": lines(answer),
+        "film": scenes(answer),
     }
 
 

@@ -42,7 +42,7 @@ def with_embedding(demos: Demos, embedding: Embedding | None, seed: int = 0) -> 
     if len(columns) != demos.steps * demos.episodes:
         raise UserError("--embedding", f"gives {len(columns)} rows for {demos.steps * demos.episodes} frames")
     shaped = columns.reshape(demos.steps, demos.episodes, -1).astype(np.float32)
-    return replace(demos, observations=np.concatenate([demos.observations, shaped], 2), frames=None)
+    return replace(demos, observations=np.concatenate([demos.observations, shaped], 2))
 
 
 def targets(demos: Demos) -> Floats:

@@ -5,6 +5,7 @@ from typing import Any
 from diacritic.report.inputs import Inputs
 
 WIDTH, HEIGHT, ROW = 640, 90, 16  # of the picture, in pixels
+TRACE = 60  # pixels of height of one channel in the film
 Shown = dict[str, Any]
 
 
@@ -29,6 +30,7 @@ def _part(k: int, document: Shown) -> Shown:
         "name": document["recording"],
         "answer": document["answer"],
         "lines": document["lines"],
+        "film": [_scene(scene) for scene in document.get("film", ())],
         "picture": {
             "bars": bars,
             "rows": rows,
@@ -46,4 +48,32 @@ def _row(n: int, decision: Shown, step: float) -> Shown:
     marks = {"shown": decision["shown"], "used": decision["steps"]}
     return {"name": f"D{n + 1}", "y": HEIGHT + ROW * n + ROW / 2} | {
         kind: [{"x": round((t - 0.5) * step, 2), "step": t} for t in steps] for kind, steps in marks.items()
+    }
+
+
+def _scene(scene: Shown) -> Shown:
+    """Two episodes: pictures where there are some, and the channels that differ as lines over the steps."""
+    return scene | {
+        "title": f"D{scene['decision']}: episodes {scene['episodes'][0]} and {scene['episodes'][1]}",
+        "traces": [_trace(trace, scene) for trace in scene["channels"]],
+    }
+
+
+def _trace(trace: Shown, scene: Shown) -> Shown:
+    every = [value for row in trace["values"] for value in row] or [0.0]
+    low, size = min(every), (max(every) - min(every)) or 1.0
+    step = WIDTH / max(*map(len, trace["values"]), 1)
+    lines = [
+        " ".join(
+            f"{(t + 0.5) * step:.1f},{TRACE * (0.95 - 0.9 * (value - low) / size):.1f}" for t, value in enumerate(row)
+        )
+        for row in trace["values"]
+    ]
+    marks = [round((t - 0.5) * step, 1) for t in (scene["last"], scene["step"]) if t is not None]
+    return {
+        "name": f"{trace['kind']} {trace['number']}",
+        "lines": lines,
+        "marks": marks,
+        "height": TRACE,
+        "width": WIDTH,
     }

@@ -45,7 +45,7 @@ def test_functions_and_arrays_of_the_user():
     demos, cue = filmed()
     by_function = with_embedding(demos, lambda frames: frames[:, 6, 6].astype(float))
     assert by_function.observations.shape == (6, 48, 4)
-    assert by_function.frames is None
+    assert by_function.frames is demos.frames
     given = np.broadcast_to(cue[None, :, None], (6, 48, 1))
     np.testing.assert_array_equal(with_embedding(demos, given).observations[3, :, 1], cue)
 
