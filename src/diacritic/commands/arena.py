@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.table import Table
 
+from certify.progress import working
 from diacritic.commands.parameters import remedies
 from diacritic.commands.study import console, say
 
@@ -22,7 +23,7 @@ class Entrants:
     """A column of the matrix, a learner, or a memory of --file; may be repeated. By default all columns."""
     file: Path | None = None
     """Python file that registers memories of your own; they enter beside the others."""
-    steps: int = 3000
+    steps: int = 2000
     """Updates of each run."""
     seeds: int = 8
     results: Path = Path("results")
@@ -48,21 +49,33 @@ class Run:
     """cpu, cuda, or auto."""
     together: int = 1
     """Cohorts that train in turns on the device."""
+    judges: int = 0
+    """Further processes that judge what is trained; with memories of a file of your own none."""
+    seconds: float = 1e9
+    """Time limit; the same command goes on later."""
+    demos: Path = Path("out") / "demos"
+    """Recordings of the arm; made where they are missing."""
+    search: bool = False
+    """First search learning rate and size of every entrant on the development cells (arena-search.jsonl)."""
 
     def run(self) -> int:
         with remedies():
             from diacritic.files.lock import disk_faults, locked
-            from diacritic.studies.arena import study
-            from diacritic.studies.choose import cells_of
-            from diacritic.studies.engine import StudySettings, jobs_of, run_here
+            from diacritic.studies.arena import cells, frozen
+            from diacritic.studies.arena_run import ArenaSettings, run_cells, search
             from diacritic.studies.results import Results
             from diacritic.studies.train import chosen_device
 
             names, who = self.entrants.names(), self.entrants
-            cells = cells_of([study(names, who.steps, who.seeds)], self.only)
-            settings = StudySettings(who.results, Path("out") / "arena", device=chosen_device(self.device))
-            with disk_faults(), locked(settings.work), locked(settings.results):
-                run_here(jobs_of(cells, settings), settings, self.together, say)
+            judges = 0 if who.file is not None else self.judges
+            device = chosen_device(self.device)
+            settings = ArenaSettings(who.results, self.demos, device, self.together, judges, self.seconds)
+            with disk_faults(), locked(settings.results), working("the arena"):
+                if self.search:
+                    search(names, settings, say)
+                chosen = cells(names, who.steps, who.seeds, frozen(Results.read(who.results)))
+                words = self.only.split()
+                run_cells([cell for cell in chosen if all(word in cell.task.title for word in words)], settings, say)
             _show(Results.read(who.results), names, who)
         return 0
 
@@ -96,17 +109,17 @@ class Arena:
 
 
 def _show(results: "Results", names: list[str], entrants: Entrants) -> None:
-    from diacritic.studies.arena import TASKS, matrix
+    from diacritic.studies.arena import matrix
 
     scores = matrix(results, names, entrants.steps, entrants.seeds)
     table = Table(box=None)
-    table.add_column("memory")
-    columns = [k for k, row in enumerate(scores) if any(row)]
-    for k in columns:
-        table.add_column(TASKS[k].title.replace(" ", "\n"), justify="right")
-    for j, name in enumerate(names):
-        if any(scores[k][j] for k in columns):
-            table.add_row(name, *("" if (score := scores[k][j]) is None else score.text for k in columns))
+    table.add_column("task")
+    rows = [k for k in range(len(names)) if any(row[k] for row in scores.values())]
+    for k in rows:
+        table.add_column(names[k].replace(" ", "\n"), justify="right")
+    for place, row in scores.items():
+        if any(row):
+            table.add_row(place.title, *("" if (score := row[k]) is None else score.text for k in rows))
     console().print(table)
     print("Sufficient seeds: those that act correctly after every history of the task.")
 

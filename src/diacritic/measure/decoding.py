@@ -181,16 +181,16 @@ def accuracies(inputs: Floats, sets: Ints, seed: int = 0) -> Floats:
     rows, count = sets.shape[1], int(sets.max()) + 1
     hot = np.eye(count)[sets.T].reshape(rows, -1)  # [N, L × K]
     scaled = inputs / np.sqrt(inputs.shape[1])
-    splits = import_optional("sklearn.model_selection", "measure").KFold(
-        min(rows, FOLDS), shuffle=True, random_state=seed
-    )
-    regression = import_optional("sklearn.kernel_ridge", "measure").KernelRidge
-    probes = [regression(alpha=PENALTY, kernel="linear"), regression(alpha=PENALTY, kernel="rbf", gamma=1.0)]
-    right = np.zeros((len(probes), len(sets)))
-    with import_optional("threadpoolctl", "measure").threadpool_limits(1):
-        for train, test in splits.split(scaled):
-            share = hot[train].mean(0)
-            for k, probe in enumerate(probes):
-                guess = share + probe.fit(scaled[train], hot[train] - share).predict(scaled[test])
-                right[k] += (guess.reshape(len(test), -1, count).argmax(-1) == sets.T[test]).sum(0)
+    product = scaled @ scaled.T
+    square = np.diag(product)
+    kernels = product, np.exp(2 * product - square - square[:, None])
+    right = np.zeros((len(kernels), len(sets)))
+    order = np.random.RandomState(seed).permutation(rows)
+    for test in np.array_split(order, min(rows, FOLDS)):
+        train = np.setdiff1d(np.arange(rows), test)
+        share = hot[train].mean(0)
+        for k, kernel in enumerate(kernels):
+            dual = np.linalg.solve(kernel[np.ix_(train, train)] + PENALTY * np.eye(len(train)), hot[train] - share)
+            guess = share + kernel[np.ix_(test, train)] @ dual
+            right[k] += (guess.reshape(len(test), -1, count).argmax(-1) == sets.T[test]).sum(0)
     return right.max(0) / rows

@@ -1,5 +1,6 @@
 """Other sole carriers: a GRU whose state is one code, and codes that are points of a lattice (FSQ, LFQ)."""
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
@@ -184,8 +185,7 @@ class Fsq(Lattice):
     def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
         half = (self.levels - 1) * (1 + 1e-3) / 2
         offset = 0.5 if self.levels % 2 == 0 else 0.0
-        shift = torch.atanh(torch.tensor(offset / half, dtype=proposal.dtype, device=proposal.device))
-        within = torch.tanh(proposal + shift) * half - offset
+        within = torch.tanh(proposal + math.atanh(offset / half)) * half - offset
         level = within.detach().round()
         return straight_through(level, within) / (self.levels // 2), level.long() + self.levels // 2
 

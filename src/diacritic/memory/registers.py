@@ -8,34 +8,36 @@ from diacritic.memory.protocol import register
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import VectorMemory
 
-REGISTERS, SIZE = 8, 32
+REGISTERS = 8
 
 
 @register
 class Registers(VectorMemory):
     """Each step reads all registers by attention and blends a new vector into the one that was written longest ago.
 
-    The state is the registers, end to end, and for each one how long ago it was written.
+    The state is the registers of `code_size` numbers, end to end, and for each one how long ago it was written.
     """
 
     name = "registers"
 
     def entering(self, architecture: Architecture) -> int:
-        return SIZE
+        return architecture.code_size
 
     def size(self, architecture: Architecture) -> int:
-        return REGISTERS * SIZE + REGISTERS
+        return REGISTERS * (architecture.code_size + 1)
 
     def cell(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        size = architecture.code_size
         return {
-            **dense("cell.query", SIZE, SIZE),
-            **dense("cell.key", SIZE, SIZE),
-            **dense("cell.new", 2 * SIZE, SIZE),
-            **dense("cell.write", 2 * SIZE, 1),
+            **dense("cell.query", size, size),
+            **dense("cell.key", size, size),
+            **dense("cell.new", 2 * size, size),
+            **dense("cell.write", 2 * size, 1),
         }
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return super().weights(shape, architecture) | dense("memory.out", 2 * SIZE, architecture.code_size)
+        size = architecture.code_size
+        return super().weights(shape, architecture) | dense("memory.out", 2 * size, size)
 
     def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         registers, age = _split(state)
@@ -50,15 +52,15 @@ class Registers(VectorMemory):
         return linear(parameters, "memory.out", torch.cat([x, self._read(parameters, _split(state)[0], x)], -1))
 
     def _read(self, parameters: Parameters, registers: Tensor, x: Tensor) -> Tensor:
-        """Attention of x to the registers, [runs, rows, SIZE]."""
+        """Attention of x to the registers, [runs, rows, ·]."""
         query = linear(parameters, "cell.query", x).unsqueeze(-2)
         keys = linear(parameters, "cell.key", registers.flatten(1, 2)).view(registers.shape)
-        weight = torch.softmax((query * keys).sum(-1) * SIZE**-0.5, -1)
+        weight = torch.softmax((query * keys).sum(-1) * x.shape[-1] ** -0.5, -1)
         return (weight.unsqueeze(-1) * registers).sum(-2)
 
 
 def _split(state: Tensor) -> tuple[Tensor, Tensor]:
-    return state[..., : REGISTERS * SIZE].unflatten(-1, (REGISTERS, SIZE)), state[..., REGISTERS * SIZE :]
+    return state[..., :-REGISTERS].unflatten(-1, (REGISTERS, -1)), state[..., -REGISTERS:]
 
 
 def _order(age: Tensor) -> Tensor:

@@ -80,6 +80,17 @@ class LinearMemory(VectorMemory):
         kept, new = self.gates(parameters, x)
         return as_real(kept * as_complex(state) + new) if new.is_complex() else kept * state + new
 
+    def after(self, parameters: Parameters, state: Tensor, x: Tensor, steps: int) -> Tensor:
+        """The state after so many steps of one input, by doubling: log₂ steps products."""
+        kept, new = self._every(parameters, x)
+        begun = as_complex(state) if new.is_complex() else state
+        moved, power, added = (part.to(torch.complex128) for part in (begun, kept, new))
+        while steps:
+            if steps & 1:
+                moved = power * moved + added
+            power, added, steps = power * power, power * added + added, steps >> 1
+        return (as_real(moved) if begun.is_complex() else moved.real).to(state.dtype)
+
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
         kept, new = (part.unflatten(1, x.shape[1:3]) for part in self._every(parameters, x.flatten(1, 2)))
         states = scan(kept, new)

@@ -1,63 +1,146 @@
 """The arena: the field's memories on the same tasks, seeds, updates and evaluation; one row a run, one matrix."""
 
 import runpy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from certify.errors import UserError
+from diacritic.files.ledger import Row
 from diacritic.memory.protocol import MEMORIES
-from diacritic.studies.cell import Cell, Study
+from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from diacritic.training.learner import LEARNERS
 
-NAME = "arena"
-STEPS, SEEDS = 3000, 8
-ENTRANTS: dict[str, tuple[str, str]] = {
-    "release": ("plain", "release-external"),
-    "carousel": ("plain", "carousel"),
-    "GRU code": ("gru-code", "carousel"),
-    "FSQ": ("fsq", "carousel"),
-    "LFQ": ("lfq", "carousel"),
-    "GRU": ("gru-128", "carousel"),
-    "chrono GRU": ("gru-chrono", "carousel"),
-    "minGRU": ("min-gru", "carousel"),
-    "LRU": ("lru", "carousel"),
-    "S5": ("s5", "carousel"),
-    "selective": ("selective", "carousel"),
-    "bistable": ("bistable", "carousel"),
-    "registers": ("registers", "carousel"),
-    "Transformer": ("transformer", "carousel"),
-    "Transformer code": ("full-history", "carousel"),
-    "frames 1": ("frames-1", "carousel"),
-    "frames 4": ("frames-4", "carousel"),
-    "frames 16": ("frames-16", "carousel"),
+NAME, SEARCH = "arena", "arena-search"
+STEPS, SEEDS = 2000, 8
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A row of the matrix: a learner with a preset, and the size of its own that the search chooses."""
+
+    learner: str
+    preset: str = "carousel"
+    size: str | None = None
+    sizes: tuple[int, ...] = (64, 128, 256)
+    like: str | None = None
+    """The entrant whose setting it takes over."""
+    arm: str = "carousel"
+    """The preset on recordings of the arm."""
+
+
+_CODE = (16, 32, 64)
+ENTRANTS: dict[str, Entrant] = {
+    "release": Entrant("plain", "release-external", "code_size", _CODE, arm="release"),
+    "carousel": Entrant("plain", size="code_size", sizes=_CODE),
+    "carousel+forgetting": Entrant("plain+forgetting", size="code_size", sizes=_CODE, like="carousel"),
+    "certified": Entrant("certified"),
+    "GRU code": Entrant("gru-code", size="code_size", sizes=_CODE),
+    "FSQ": Entrant("fsq", size="width"),
+    "LFQ": Entrant("lfq", size="width"),
+    "GRU": Entrant("gru-128", size="state_size"),
+    "chrono GRU": Entrant("gru-chrono", size="state_size"),
+    "minGRU": Entrant("min-gru", size="state_size"),
+    "LRU": Entrant("lru", size="state_size"),
+    "S5": Entrant("s5", size="state_size"),
+    "selective": Entrant("selective", size="state_size"),
+    "bistable": Entrant("bistable", size="state_size"),
+    "registers": Entrant("registers", size="code_size", sizes=_CODE),
+    "Transformer": Entrant("transformer", size="width"),
+    "Transformer code": Entrant("full-history", size="width"),
+    "frames 1": Entrant("frames-1", size="width"),
+    "frames 4": Entrant("frames-4", size="width"),
+    "frames 16": Entrant("frames-16", size="width"),
 }
-"""Memories by the name of their column: learner and preset."""
+"""Memories by the name of their row."""
+SHORT = task("memory-chain", bits=2, delay=19)
+"""Episodes of 20 steps, played on at 100, 10⁴ and 10⁶ without retraining."""
+LENGTHS = (100, 1000, 10_000, 1_000_000)
 TASKS: tuple[Task, ...] = (
-    *(task("memory-chain", bits=bits, delay=delay) for delay in (10, 100) for bits in (1, 2, 3)),
-    *(task("passive-t-maze", L=length) for length in (10, 100)),
-    task("cue-corridor", R=4, L=80),
-    task("signpost-corridor", M=16, W=1),
+    *(task("memory-chain", bits=bits, delay=10) for bits in (1, 2, 3)),
     task("modulo-counter", modulus=3, horizon=8),
     task("running-parity", horizon=8),
-    task("gap", gap1=3, gap2=20),
+    task("forever:n-back", horizon=8, lag=2),
+    task("gap-toy"),
+    task("signpost-corridor", M=16, W=1),
+    SHORT,
+    task("passive-t-maze", L=100),
+    *(task("memory-chain", bits=bits, delay=100) for bits in (1, 2, 3)),
+    task("cue-corridor", R=4, L=80),
+    task("two-cues", gap=6),
+    task("weighing", gap=6),
+    task("two-cues", gap=20),
+    task("readout-3", modes=32),
+    task("full-reveal", modes=512),
+    task("two-cues", gap=60),
+    task("passive-t-maze", L=1000),
+    *(task("memory-chain", bits=bits, delay=1000) for bits in (1, 2, 3)),
 )
-"""Symbolic tasks, learned from every episode with its exact weight."""
+"""From cheap to dear: symbolic ones are learned from every episode with its exact weight, the arm's from recordings."""
+DEVELOPMENT: tuple[Task, ...] = (
+    task("memory-chain", bits=2, delay=30),
+    task("modulo-counter", modulus=4, horizon=6),
+)
+"""Where settings are searched; none of them is a task of the matrix."""
 
 
-def cells(entrants: Iterable[str] = ENTRANTS, steps: int = STEPS, seeds: int = SEEDS) -> list[Cell]:
+@dataclass(frozen=True)
+class Setting:
+    """What the search chooses; none: as the preset and the learner have it."""
+
+    rate: float | None = None
+    size: int | None = None
+
+
+def cells(
+    entrants: Iterable[str] = ENTRANTS,
+    steps: int = STEPS,
+    seeds: int = SEEDS,
+    settings: Mapping[str, Setting] | None = None,
+    tasks: Iterable[Task] | None = None,
+) -> list[Cell]:
     """Every task with every entrant; an entrant may also be a learner, or a memory that was registered."""
+    chosen, named = settings or {}, list(entrants)
     return [
-        Cell(NAME, place, *_entrant(name), gate="external", beta=1e-3, steps=steps, seeds=seeds)
-        for place in TASKS
-        for name in entrants
+        cell_of(name, place, chosen.get(entrant_of(name).like or name, Setting()), steps, seeds)
+        for place in (TASKS if tasks is None else tasks)
+        for name in named
     ]
 
 
-def study(entrants: Iterable[str] = ENTRANTS, steps: int = STEPS, seeds: int = SEEDS) -> Study:
-    return Study(NAME, "The field's memories in one trainer", cells=tuple(cells(entrants, steps, seeds)))
+def cell_of(name: str, place: Task, setting: Setting, steps: int, seeds: int) -> Cell:
+    """One cell of the matrix."""
+    entrant = entrant_of(name)
+    sized = f"{entrant.learner}:{entrant.size}={setting.size}" if setting.size else entrant.learner
+    preset, gate = (entrant.arm, "task") if place.recorded else (entrant.preset, "external")
+    return Cell(NAME, place, sized, preset, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
+
+
+def entrant_of(name: str) -> Entrant:
+    """The row of that name, a learner, or a memory that was registered."""
+    if name in ENTRANTS:
+        return ENTRANTS[name]
+    if name not in LEARNERS and name not in MEMORIES:
+        raise UserError("--memory", f"no memory is called {name!r}; known: {', '.join(ENTRANTS)}")
+    return Entrant(name)
+
+
+def frozen(results: Results) -> dict[str, Setting]:
+    """The setting that each entrant's search chose: most sufficient seeds over the development cells, then the higher
+    success, then the lower loss."""
+    tried: dict[str, dict[Setting, list[Row]]] = {}
+    for row in results.files.get(SEARCH, ()):
+        tried.setdefault(row["entrant"], {}).setdefault(Setting(row["rate"], row["size"]), []).append(row)
+    return {name: max(found, key=lambda one: _merit(found[one])) for name, found in tried.items()}
+
+
+def _merit(rows: Sequence[Row]) -> tuple[int, int, float, float]:
+    sums = [sum(row[key] for row in rows) for key in ("sufficient", "success", "loss")]
+    return len(rows), sums[0], sums[1], -sums[2]  # a setting that has not been tried everywhere comes last
 
 
 def enter(file: Path) -> list[str]:
@@ -84,41 +167,54 @@ class Score:
     sufficient: int
     seeds: int
     success: float
-    """Mean over the seeds, exact."""
+    """Mean over the seeds: of exact closed loops, or of decisions on held-out episodes of a recording."""
     bits: float | None
     """Largest mean rate of a window, over the sufficient seeds; none where no code carries the memory."""
+    longest: int | None
+    """The longest episodes that at least half of the seeds still solve."""
+    updates: int | None
+    """Median over the seeds that got there: updates until every action is right for the first time."""
+    seconds: float | None
+    parameters: int
+    latency: float | None
+    """Microseconds a step."""
 
     @property
     def text(self) -> str:
         return f"{self.sufficient}/{self.seeds}"
 
 
-def matrix(
-    results: Results, entrants: Sequence[str], steps: int = STEPS, seeds: int = SEEDS
-) -> list[list[Score | None]]:
-    """Scores by task and entrant; none where runs are missing."""
-    listed = iter(cells(entrants, steps, seeds))
-    return [[_score(results, next(listed)) for _ in entrants] for _ in TASKS]
-
-
-def _score(results: Results, cell: Cell) -> Score | None:
+def score(results: Results, cell: Cell) -> Score | None:
+    """The rows of a cell as one score; none where runs are missing."""
     rows = results.runs(cell)
-    if len(rows) < cell.seeds:
+    if len(rows) < cell.seeds or any("parameters" not in row for row in rows):
         return None
     good = [row for row in rows if row["sufficient"]]
     rates = [max((bits for bits in row["rate"].values() if bits is not None), default=0.0) for row in good]
-    coded = bool(rates) and max(rates) > 0
+    reached = sorted((row["longest"] or 0 for row in rows), reverse=True)[(len(rows) - 1) // 2]
     return Score(
         len(good),
         len(rows),
-        sum(row["success"] for row in rows) / len(rows),
-        sum(rates) / len(rates) if coded else None,
+        sum(row["success"] if row["success"] is not None else row["decisions_right"] for row in rows) / len(rows),
+        sum(rates) / len(rates) if rates and max(rates) > 0 else None,
+        reached or None,
+        _middle(rows, "first_sufficient_step"),
+        _middle(rows, "first_sufficient_seconds"),
+        rows[0]["parameters"],
+        rows[0]["latency_us"],
     )
 
 
-def _entrant(name: str) -> tuple[str, str]:
-    if name in ENTRANTS:
-        return ENTRANTS[name]
-    if name not in LEARNERS and name not in MEMORIES:
-        raise UserError("--memory", f"no memory is called {name!r}; known: {', '.join(ENTRANTS)}")
-    return name, "carousel"
+def _middle(rows: Sequence[Row], key: str) -> Any:
+    values = [row[key] for row in rows if row[key] is not None]
+    return median(values) if values else None
+
+
+def matrix(
+    results: Results, entrants: Sequence[str], steps: int = STEPS, seeds: int = SEEDS
+) -> dict[Task, list[Score | None]]:
+    """Scores by task and entrant; none where runs are missing."""
+    settings = frozen(results)
+    return {
+        place: [score(results, cell) for cell in cells(entrants, steps, seeds, settings, [place])] for place in TASKS
+    }

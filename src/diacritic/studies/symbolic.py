@@ -12,11 +12,14 @@ from diacritic.files.versions import code_version, versions
 from diacritic.measure.evaluate import SymbolicTrace, evaluate_symbolic
 from diacritic.measure.gates import Symbolic
 from diacritic.measure.trace import symbolic_traces
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.shape import Architecture
 from diacritic.rollout.machine import CodeMachine, packed
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
+from diacritic.training.certified import train_certified
 from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.scheduler import Part, round_robin
@@ -38,7 +41,10 @@ def start(cell: Cell, device: str) -> Cohort:
     if labels is not None:
         theta = torch.from_numpy(labels)
         data = replace(data, label=theta, shape=replace(data.shape, labels=int(theta.max()) + 1))
-    return Cohort(plan_of(cell), data, device)
+    plan = plan_of(cell)
+    if plan.learner.certified:
+        return train_certified(plan, data, certified_labels(model_of(cell.task), requirement_of(cell.task)), device)[0]
+    return Cohort(plan, data, device)
 
 
 def run_cells(cells: Sequence[Cell], device: str = "cpu", together: int = 1) -> Iterator[list[Row]]:
@@ -46,7 +52,12 @@ def run_cells(cells: Sequence[Cell], device: str = "cpu", together: int = 1) -> 
     for one in round_robin(
         (_Training(cell=cell, cohort=start(cell, device), end=cell.steps) for cell in cells), together
     ):
-        yield list(_rows(one.cell, one.cohort, one.seconds))
+        yield list(rows_of(one.cell, finished(one.cohort), one.seconds))
+
+
+def finished(cohort: Cohort) -> Cohort:
+    """The cohort after its last update: what it never uses is forgotten, where the learner does."""
+    return forget(cohort).cohort if cohort.plan.learner.forget else cohort
 
 
 @dataclass(kw_only=True)
@@ -66,7 +77,7 @@ def judge(task: Task, gate: Symbolic, trace: SymbolicTrace) -> Row:
     return row
 
 
-def _rows(cell: Cell, cohort: Cohort, seconds: float) -> Iterator[Row]:
+def rows_of(cell: Cell, cohort: Cohort, seconds: float) -> Iterator[Row]:
     """Ledger rows of one cell."""
     model = model_of(cell.task)
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.zoo import build
 from diacritic.measure.scores import Requirement, latent_labels
+from diacritic.tasks.named import named_model
 from diacritic.tasks.registry import is_simulated, make
 
 Windows = dict[str, range]
@@ -19,7 +19,7 @@ HOW = ("episodes", "pixels", "recording")  # parameters of the recording, not of
 
 @dataclass(frozen=True)
 class Task:
-    """A zoo instance or a simulated task with its parameters; equal tasks are equal keys.
+    """A zoo instance, the first steps of a task without an end, or a simulated task; equal tasks are equal keys.
 
     Of a simulated task, the parameters `episodes`, `pixels` and `recording` (its seed) say how it is recorded.
     """
@@ -53,7 +53,7 @@ def _version(task: Task) -> int:
 
 @lru_cache(maxsize=64)
 def model_of(task: Task) -> Model:
-    return build(task.name, **dict(task.parameters))
+    return named_model(task.name, [f"{key}={value}" for key, value in task.parameters])
 
 
 @lru_cache(maxsize=64)

@@ -295,8 +295,9 @@ class Cohort:
         """Whether unused codes move at all at this stage of training."""
         preset = self.plan.preset
         early = bool(preset.restarts) and self.step < preset.restart_until * self.plan.steps
-        measured = memory_of(self.plan.carrier).measured
-        return early and (measured == "code" or (measured == "readout" and preset.released))
+        memory = memory_of(self.plan.carrier)
+        learned = bool(memory.codebooks(self.plan.carrier))  # the codes of a lattice are where they are
+        return early and learned and (memory.measured == "code" or (memory.measured == "readout" and preset.released))
 
     def _capture(self) -> None:
         """Record one update as a CUDA graph; the warm-up that this needs leaves no trace."""

@@ -1,6 +1,6 @@
 """Learners by name: what is minimised, and which carrier it is minimised with."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -175,12 +175,24 @@ ALIASES = {
 
 
 def learner(name: str) -> Learner:
-    """The learner of that name; the paper's names are accepted."""
+    """The learner of that name; the paper's names are accepted, and `gru-128:state_size=64` changes its carrier."""
+    name, _, changed = name.partition(":")
     known = LEARNERS.get(ALIASES.get(name, name))
     if known is None and name in MEMORIES:
-        return Learner(name, (Imitation(),), (("memory", name),), note="imitation with a registered memory")
+        known = Learner(name, (Imitation(),), (("memory", name),), note="imitation with a registered memory")
     if known is None:
         near = get_close_matches(name, [*LEARNERS, *ALIASES], 3, 0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(LEARNERS)}"
         raise UserError("--learner", f"no learner is called {name!r}; {hint}")
-    return known
+    return replace(known, name=f"{name}:{changed}", changes=known.changes + _changes(changed)) if changed else known
+
+
+def _changes(text: str) -> tuple[tuple[str, int], ...]:
+    """`state_size=64,width=32` as changes of the carrier's sizes."""
+    sizes, changes = {field.name for field in fields(Architecture) if field.type in (int, "int")}, []
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        if key not in sizes or not value.isdecimal() or int(value) < 1:
+            raise UserError("--learner", f"{part!r} is not a size, as width=64 is; known: {', '.join(sorted(sizes))}")
+        changes.append((key, int(value)))
+    return tuple(changes)

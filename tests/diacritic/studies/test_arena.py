@@ -7,7 +7,7 @@ import pytest
 from certify import UserError
 from diacritic.memory.protocol import MEMORIES
 from diacritic.studies import arena
-from diacritic.studies.engine import StudySettings, jobs_of, run_here
+from diacritic.studies.arena_run import ArenaSettings, run_cells
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from diacritic.training.learner import LEARNERS
@@ -19,6 +19,7 @@ def test_every_entrant_is_a_learner_with_a_memory() -> None:
     declared = arena.cells()
     assert len(declared) == len(arena.TASKS) * len(arena.ENTRANTS)
     assert all(cell.learner in LEARNERS for cell in declared)
+    assert not {place.title for place in arena.DEVELOPMENT} & {place.title for place in arena.TASKS}
     with pytest.raises(UserError, match="no memory is called 'elephant'"):
         arena.cells(["elephant"])
 
@@ -30,16 +31,13 @@ def test_a_memory_of_ones_own_enters_and_gets_its_row(tmp_path: Path, monkeypatc
     try:
         assert arena.enter(file) == ["leaky own"]
         names = ["frames 4", "frames 1", "carousel", "leaky own"]
-        settings = StudySettings(tmp_path / "results", tmp_path / "work")
-        chosen = arena.cells(names, steps=60, seeds=2)
-        run_here(jobs_of(chosen, settings), settings, say=lambda line: None)
-        assert jobs_of(chosen, settings) == []
-        [scores] = arena.matrix(Results.read(settings.results), names, 60, 2)
+        run_cells(arena.cells(names, steps=60, seeds=2), ArenaSettings(tmp_path), lambda line: None)
+        [scores] = arena.matrix(Results.read(tmp_path), names, 60, 2).values()
         whole, present, coded, own = (score for score in scores if score is not None)
         assert (whole.text, whole.bits) == ("2/2", None)  # the whole episode is in its stack
         assert (present.text, present.success) == ("0/2", 0.5)  # the cue is not
         assert own.seeds == coded.seeds == 2
-        assert arena.matrix(Results.read(settings.results), ["GRU"], 60, 2) == [[None]]
+        assert arena.matrix(Results.read(tmp_path), ["GRU"], 60, 2) == {arena.TASKS[0]: [None]}
     finally:
         MEMORIES.pop("leaky own", None)
 

@@ -1,0 +1,248 @@
+"""One cell of the arena, judged: exact on symbolic tasks, on held-out episodes of recordings; with what it costs."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diacritic.files.ledger import Row
+from diacritic.files.versions import code_version, versions
+from diacritic.measure.decoding import LEVEL, Label, decode
+from diacritic.measure.evaluate import evaluate_codes
+from diacritic.measure.flags import class_error
+from diacritic.measure.gates import task_gate
+from diacritic.measure.longer import longer
+from diacritic.measure.plugin import joint
+from diacritic.measure.recorded import Classes
+from diacritic.memory.act import act
+from diacritic.memory.kinds import memory_of
+from diacritic.studies.arena import LENGTHS
+from diacritic.studies.cell import Cell
+from diacritic.studies.recorded import reported
+from diacritic.studies.recordings import demonstrations, recording
+from diacritic.studies.symbolic import finished, plan_of, rows_of, start
+from diacritic.tasks.recorded import decision_class, ended
+from diacritic.tasks.registry import task_of
+from diacritic.training.cohort import Cohort, initial_weights
+from diacritic.training.demonstrations import Prepared, fitted, prepare
+from diacritic.training.objectives.imitation import Imitation
+from diacritic.training.reference import whole_episodes
+
+BULKY = ("profile", "required_profile", "decision_profile", "machine")
+"""Fields of symbolic rows that the arena does not keep."""
+SHUFFLES, TIMED = 99, 200
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a trained cohort leaves for its judge, in any process."""
+
+    parameters: Mapping[str, Tensor]
+    diverged: Tensor
+    updates: int
+    seconds: float
+    """Of the whole cohort."""
+    first: tuple[int | None, ...]
+    """Of each run the updates until every action was right for the first time."""
+    device: str
+
+
+def cohort_of(cell: Cell, demos: Path, device: str = "cpu", parameters: Mapping[str, Tensor] | None = None) -> Cohort:
+    """A cell's cohort at its start, or with trained parameters."""
+    given = None if parameters is None else dict(parameters)
+    if not cell.task.recorded:
+        cohort = start(cell, device)
+        return cohort if given is None else Cohort(cohort.plan, cohort.given, device, given)
+    plan = plan_of(cell)
+    task, prepared = prepared_of(cell, demos)
+    plan = replace(plan, learner=fitted(plan.learner, len(task.decisions)), batch=plan.preset.batch)
+    low = plan.preset.precision if device == "cuda" else None
+    return Cohort(replace(plan, low=low), prepared.data, device, given)
+
+
+def prepared_of(cell: Cell, demos: Path) -> tuple[Any, Prepared]:
+    """The task of a recorded cell, and its recording in two parts."""
+    made = recording(cell, demos)
+    task = task_of(made)
+    return task, prepare(*ended(made).split(demonstrations(cell)), task)
+
+
+def judge(cell: Cell, trained: Trained | None, demos: Path) -> list[Row]:
+    """The rows of a cell; without a trained cohort it is trained here (`certified` needs no updates)."""
+    begun = time.perf_counter()
+    cohort = cohort_of(cell, demos, parameters=None if trained is None else trained.parameters)
+    if trained is None:
+        took = time.perf_counter() - begun
+        trained = Trained({}, cohort.optimiser.diverged, cell.steps, took, (None,) * cell.seeds, "cpu")
+    else:
+        cohort.optimiser.diverged |= trained.diverged
+    rows = _recorded_rows(cell, cohort, demos) if cell.task.recorded else _symbolic_rows(cell, cohort)
+    count, latency = parameter_count(cohort), one_step(cohort)
+    share = trained.seconds / cell.seeds
+    for row, first in zip(rows, trained.first, strict=True):
+        row |= {
+            "seconds": round(share, 3),
+            "device": trained.device,
+            "updates": trained.updates,
+            "first_sufficient_step": first,
+            "first_sufficient_seconds": None if first is None else round(share * first / max(1, trained.updates), 4),
+            "parameters": count,
+            "latency_us": latency,
+        }
+    return rows
+
+
+def _symbolic_rows(cell: Cell, cohort: Cohort) -> list[Row]:
+    cohort = finished(cohort)
+    rows = [{key: value for key, value in row.items() if key not in BULKY} for row in rows_of(cell, cohort, 0.0)]
+    success = longer(cohort, (cohort.data.horizon, *LENGTHS))
+    data = cohort.given
+    classes = Classes.of(data.observation_index.numpy(), data.target.argmax(-1).numpy())
+    found = decoded(cohort, memory_states(cohort), classes)
+    for k, row in enumerate(rows):
+        by_length = {str(length): values[k] for length, values in success.items()}
+        row |= {"lengths": by_length, "longest": _longest(row, by_length, cohort.data.horizon), "decoded": found[k]}
+    return rows
+
+
+def _longest(row: Row, by_length: Mapping[str, float | None], trained: int) -> int | None:
+    """The longest episodes that a run still solves, all shorter ones solved as well."""
+    longest = trained if row["sufficient"] else None
+    for length, success in by_length.items():
+        if longest is None or success is None or success < 1:
+            break
+        longest = int(length)
+    return longest
+
+
+def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
+    """On the held-out episodes while the expert acts: codes by the task's gate, other memories by their decisions."""
+    made, (task, prepared) = recording(cell, demos), prepared_of(cell, demos)
+    later = slice(demonstrations(cell), None)
+    held, classes = made.take(later), Classes.of(made.symbols, made.choices).take(later)
+    watching = Cohort(replace(cohort.plan, batch=None, low=None), prepared.held_out, "cpu", dict(cohort.parameters))
+    with torch.no_grad():
+        trace = watching.trace()
+        actions = trace.steps(trace.read("act") if trace.actions is None else trace.actions).numpy()
+    expert = prepared.held_out.target.numpy()
+    errors = {
+        name: [class_error(run[t], expert[t], decision_class(held, name, t)) for run in actions]
+        for name, t in task.decisions.items()
+    }
+    finite = memory_of(cohort.plan.carrier).finite(cohort.plan.carrier)
+    codes, windows = trace.step_code.numpy(), reported(task, list(classes.required))
+    judged = evaluate_codes(codes, classes, task_gate(task), windows, None if finite else errors)
+    found = decoded(watching, memory_states(watching), classes)
+    diverged = cohort.optimiser.diverged.tolist()
+    rows = []
+    for k, (seed, item) in enumerate(zip(cell.run_seeds, judged, strict=True)):
+        row = {key: value for key, value in item.row().items() if key not in BULKY}
+        right = min((1 - error[k] for error in errors.values()), default=1.0)
+        rows.append(
+            cell.identity(seed)
+            | row
+            | {
+                "diverged": diverged[k],
+                "sufficient": item.sufficient and not diverged[k],
+                "success": None,
+                "decisions_right": right,
+                "lengths": {},
+                "longest": made.steps if item.sufficient else None,
+                "decoded": found[k],
+                "versions": versions(torch=torch.__version__, numpy=np.__version__),
+                "code_version": code_version(),
+                "demos_sha256": made.digest,
+            }
+        )
+    return rows
+
+
+def parameter_count(cohort: Cohort) -> int:
+    """Numbers that a policy acts with, of one run."""
+    carrier, shape = cohort.plan.carrier, cohort.given.shape
+    acting = {**memory_of(carrier).weights(shape, carrier), **Imitation().weights(shape, carrier)}
+    every = initial_weights(cohort.plan, cohort.given)
+    return sum(int(np.prod(weight.shape)) for name, weight in acting.items() if name in every)
+
+
+@torch.no_grad()
+def one_step(cohort: Cohort) -> float | None:
+    """Median microseconds of one step and its action, one run and one episode, on one CPU thread."""
+    carrier, memory = cohort.plan.carrier, memory_of(cohort.plan.carrier)
+    parameters = {name: value[:1] for name, value in cohort.parameters.items()}
+    episodes = whole_episodes(cohort.data)
+    one = replace(episodes, observation=episodes.observation[:, :1], previous=episodes.previous[:, :1], symbol=None)
+    taken, state, before = [], memory.start(parameters, carrier, 1), torch.get_num_threads()
+    torch.set_num_threads(1)
+    for k in range(min(TIMED, cohort.data.horizon if memory.state == "history" else TIMED)):
+        begun = time.perf_counter()
+        state, record = memory.step(parameters, carrier, state, one.at(k % cohort.data.horizon))
+        act(parameters, carrier, record)
+        taken.append(time.perf_counter() - begun)
+    torch.set_num_threads(before)
+    return round(1e6 * median(taken), 1)
+
+
+@torch.no_grad()
+def memory_states(cohort: Cohort) -> NDArray[np.float64] | None:
+    """What continuous memories carry out of every step, [S, T, N, ·]; none where one code is all."""
+    carrier, memory = cohort.plan.carrier, memory_of(cohort.plan.carrier)
+    if memory.finite(carrier):
+        return None
+    episodes = whole_episodes(cohort.data)
+    if memory.state != "vector":
+        [record] = memory.unroll(cohort.parameters, carrier, episodes)
+        return record.proposal.unflatten(1, episodes.observation.shape[:2]).double().numpy()
+    state, states = memory.start(cohort.parameters, carrier, cohort.data.episodes), []
+    for t in range(cohort.data.horizon):
+        state, _ = memory.step(cohort.parameters, carrier, state, episodes.at(t))
+        states.append(state)
+    return torch.stack(states, 1).double().numpy()
+
+
+def decoded(cohort: Cohort, states: NDArray[np.float64] | None, classes: Classes) -> list[dict[str, Any] | None]:
+    """Of each run, what probes that never saw a history read of Γ: where most is required, and after that expired.
+
+    None for codes, whose rate is exact, and where some class has a single history.
+    """
+    runs = len(cohort.plan.runs)
+    required = np.array(classes.required)
+    full = int(np.flatnonzero(required > required.max() - 1e-6)[-1])
+    lower = np.flatnonzero(required[full + 1 :] < required.max() - 1e-6)
+    if states is None or required.max() < 1e-6:
+        return [None] * runs
+    asked = {"required": (full, True)} | ({"expired": (full + 1 + int(lower[-1]), False)} if len(lower) else {})
+    found: list[dict[str, Any]] = [{} for _ in range(runs)]
+    for name, (t, needed) in asked.items():
+        history = torch.cat([cohort.given.observation_index[: t + 1], cohort.given.previous_index[: t + 1]]).numpy()
+        once = np.sort(np.unique(history, axis=1, return_index=True)[1])  # equal histories count once
+        values, seen = joint(classes.symbols[full], classes.memory[full])[once], classes.symbols[t][once]
+        memory = np.zeros_like(seen) if needed else classes.memory[t][once]
+        label = Label("Γ", name, t, needed, values, seen, memory)
+        if len(once) < 8 or len(np.unique(values)) < 2 or label.obstacle() is not None:
+            continue
+        for k in range(runs):
+            item = decode(label, states[k, t][once], SHUFFLES)
+            found[k][name] = {
+                "step": t + 1,
+                "histories": item.rows,
+                "accuracy": item.accuracy,
+                "shuffled": item.shuffled,
+                "p": item.p,
+                "hidden_bits": item.hidden,
+                "bits": _fano(item.hidden, 1 - item.accuracy, len(np.unique(values))) if item.p <= LEVEL else 0.0,
+            }
+    return [one or None for one in found]
+
+
+def _fano(hidden: float, error: float, classes: int) -> float:
+    """Bits about a hidden class that a probe with such an error proves, by Fano's inequality."""
+    inside = [p for p in (error, 1 - error) if p > 0]
+    return max(0.0, hidden + sum(p * np.log2(p) for p in inside) - error * np.log2(max(1, classes - 1)))

@@ -1,0 +1,299 @@
+"""Running the arena: `python -m diacritic.studies.arena_run RESULTS` needs torch, numpy and safetensors alone.
+
+Cells train in turns, several at once on one device, and other processes judge them; rows are written as they come, so
+that a run that was stopped goes on with what is missing. `--search` searches the settings of every entrant instead.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from certify.errors import UserError
+from diacritic.files.atomic import make_folder, write_text
+from diacritic.files.ledger import Row, merge_ledger, read_ledger
+from diacritic.studies.arena import DEVELOPMENT, ENTRANTS, NAME, SEARCH, Setting, cell_of, cells, frozen
+from diacritic.studies.arena_judge import Trained, cohort_of, judge
+from diacritic.studies.cell import Cell
+from diacritic.studies.engine import missing_cells
+from diacritic.studies.results import Results
+from diacritic.studies.symbolic import plan_of
+from diacritic.studies.tasks import model_of
+from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training.compress_recorded import forgotten
+from diacritic.training.data import Data
+from diacritic.training.objectives.rate import Rate
+from diacritic.training.scheduler import Part, round_robin
+from diacritic.training.symbolic import from_model
+from diacritic.training.trace import Trace
+
+RATES = (3e-4, 1e-3, 3e-3)
+SEARCH_SEEDS, SEARCH_STEPS = range(100, 104), 1000
+SETTLED = 200
+"""Updates in a row without one wrong action after which a cohort without a rate to lower is done."""
+RESERVE = 20.0
+"""Seconds before the limit at which training stops, so that what is trained can be judged."""
+
+
+class Watched(Cohort):
+    """A cohort on a symbolic task that notes at every update whether each run acts correctly after every history."""
+
+    def __init__(
+        self, plan: Plan, data: Data, device: str = "cpu", parameters: dict[str, Tensor] | None = None
+    ) -> None:
+        super().__init__(plan, data, device, parameters)
+        self._first, self._wrong = (torch.full_like(self.schedule.seeds, -1) for _ in range(2))
+
+    def trace(self, episode_weight: Tensor | None = None) -> Trace:
+        trace = super().trace(episode_weight)
+        if episode_weight is not None:
+            self._look(trace)
+        return trace
+
+    @torch.no_grad()
+    def _look(self, trace: Trace) -> None:
+        chosen = trace.steps(trace.read("act") if trace.actions is None else trace.actions).argmax(-1)
+        law = self.data.target.expand(len(chosen), -1, -1, -1)
+        right = (law.gather(-1, chosen.unsqueeze(-1)) > 0).flatten(1).all(1)
+        self._first.copy_(torch.where(right & (self._first < 0), self.schedule.step, self._first))
+        self._wrong.copy_(torch.where(right, self._wrong, self.schedule.step))
+
+    def _capture(self) -> None:
+        super()._capture()
+        self._first.fill_(-1)
+        self._wrong.fill_(-1)
+
+    @property
+    def first(self) -> tuple[int | None, ...]:
+        """Of each run the updates after which every action was right for the first time."""
+        return tuple(None if step < 0 else step for step in self._first.tolist())
+
+    @property
+    def settled(self) -> bool:
+        """Whether no run did anything wrong of late."""
+        return self.step - 1 - int(self._wrong.max()) >= SETTLED
+
+
+@dataclass(kw_only=True)
+class Training(Part):
+    """A cell in training, up to a point in time."""
+
+    cell: Cell
+    stop: float
+
+    def advance(self) -> None:
+        super().advance()
+        cohort = self.cohort
+        late = time.monotonic() > self.stop
+        lowers = any(isinstance(term, Rate) for term in cohort.plan.terms)
+        if late or (isinstance(cohort, Watched) and not lowers and cohort.settled):
+            self.end = cohort.step
+
+    @property
+    def whole(self) -> bool:
+        """Whether it ended by itself."""
+        return time.monotonic() <= self.stop or self.cohort.step >= self.cell.steps
+
+
+@dataclass(frozen=True)
+class ArenaSettings:
+    """Where and with what the arena runs."""
+
+    results: Path
+    demos: Path = Path("out") / "demos"
+    device: str = "cpu"
+    together: int = 1
+    """Cohorts that train in turns."""
+    judges: int = 0
+    """Processes that judge; 0: this one."""
+    seconds: float = 1e9
+    """After so long nothing more is trained."""
+
+
+def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[str], None] = print) -> None:
+    """Train and judge the cells that the ledger lacks."""
+    missing = missing_cells(chosen, settings.results)
+    ledger, stop = settings.results / f"{NAME}.jsonl", time.monotonic() + settings.seconds - RESERVE
+    with ExitStack() as stack:
+        pool = stack.enter_context(_pool(settings.judges)) if settings.judges else None
+        judging: dict[Future[list[Row]], Cell] = {}
+
+        def hand_over(cell: Cell, trained: Trained | None) -> None:
+            judging[_submit(pool, judge, cell, trained, settings.demos)] = cell
+            _collect(judging, ledger, say)
+
+        simple = [cell for cell in missing if plan_of(cell).learner.certified and not cell.task.recorded]
+        for cell in simple:
+            hand_over(cell, None)
+        others = [cell for cell in missing if not plan_of(cell).learner.certified]
+        for one in round_robin(_started(others, settings, stop), settings.together):
+            if one.whole:
+                hand_over(one.cell, _trained(one))
+        wait(judging)
+        _collect(judging, ledger, say)
+
+
+def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> Iterator[Training]:
+    for cell in chosen:
+        if time.monotonic() > stop:
+            return
+        cohort = cohort_of(cell, settings.demos, settings.device)
+        if not cell.task.recorded:
+            cohort = Watched(cohort.plan, cohort.given, settings.device)
+        yield Training(cohort=cohort, end=cell.steps, cell=cell, stop=stop)
+
+
+def _trained(one: Training) -> Trained:
+    cohort, begun = one.cohort, time.perf_counter()
+    if one.cell.task.recorded and cohort.plan.learner.forget:
+        cohort = forgotten(cohort).cohort
+        one.seconds += time.perf_counter() - begun
+    parameters = {name: value.detach().cpu() for name, value in cohort.parameters.items()}
+    device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
+    first = cohort.first if isinstance(cohort, Watched) else (None,) * len(cohort.plan.runs)
+    return Trained(parameters, cohort.optimiser.diverged.cpu(), cohort.step, one.seconds, first, device)
+
+
+@dataclass(kw_only=True)
+class Trial(Training):
+    """An entrant with one size and every learning rate on a development cell."""
+
+    entrant: str
+    size: int
+
+
+def search(entrants: Sequence[str], settings: ArenaSettings, say: Callable[[str], None] = print) -> None:
+    """Every learning rate with every size on the development cells: the same number of trials for each entrant."""
+    path = make_folder(settings.results) / f"{SEARCH}.jsonl"
+    rows = read_ledger(path) if path.exists() else []
+    for one in round_robin(_trials(entrants, settings, rows), settings.together):
+        if one.whole:
+            rows += _search_rows(one)
+            write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+            say(f"{one.entrant}, {one.cell.task.title}, {one.cell.learner}: {one.seconds:.1f} s")
+
+
+def _trials(entrants: Sequence[str], settings: ArenaSettings, rows: Sequence[Row]) -> Iterator[Trial]:
+    stop = time.monotonic() + settings.seconds - RESERVE
+    done = {(row["entrant"], row["task"], row["size"]) for row in rows}
+    searched = [name for name in entrants if ENTRANTS[name].size is not None and ENTRANTS[name].like is None]
+    for place, k, name in product(DEVELOPMENT, range(3), searched):
+        size = ENTRANTS[name].sizes[k]
+        if (name, place.title, size) in done or time.monotonic() > stop:
+            continue
+        cell = cell_of(name, place, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
+        plan, data = plan_of(cell), from_model(model_of(place))
+        runs = tuple(Run(seed, cell.beta, rate) for rate in RATES for seed in SEARCH_SEEDS)
+        cohort = Watched(replace(plan, runs=runs), data, settings.device)
+        yield Trial(cohort=cohort, end=cell.steps, cell=cell, stop=stop, entrant=name, size=size)
+
+
+@torch.no_grad()
+def _search_rows(one: Trial) -> Iterator[Row]:
+    """One row a learning rate: how many of its seeds act correctly after every history, success and loss."""
+    cohort = one.cohort
+    trace = cohort.trace()
+    chosen = trace.steps(trace.read("act") if trace.actions is None else trace.actions).argmax(-1)
+    law = cohort.data.target.expand(len(chosen), -1, -1, -1)
+    right = (law.gather(-1, chosen.unsqueeze(-1)) > 0).squeeze(-1).all(1).double()
+    success = (right * cohort.data.weight.double()).sum(-1).view(len(RATES), -1).cpu()
+    loss = cohort.losses[0].view(len(RATES), -1).double().cpu().nan_to_num(nan=1e3)
+    for k, rate in enumerate(RATES):
+        yield {
+            "entrant": one.entrant,
+            "task": one.cell.task.title,
+            "learner": cohort.plan.learner.name,
+            "preset": cohort.plan.preset.name,
+            "rate": rate,
+            "size": one.size,
+            "seeds": len(SEARCH_SEEDS),
+            "steps": SEARCH_STEPS,
+            "updates": cohort.step,
+            "sufficient": int((success[k] > 1 - 1e-9).sum()),
+            "success": round(float(success[k].mean()), 6),
+            "loss": float(f"{float(loss[k].mean()):.6g}"),
+            "seconds": round(one.seconds / len(RATES), 3),
+        }
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,))
+
+
+def _submit(pool: Executor | None, function: Callable[..., list[Row]], *given: Any) -> Future[list[Row]]:
+    if pool is not None:
+        return pool.submit(function, *given)
+    done: Future[list[Row]] = Future()
+    done.set_result(function(*given))
+    return done
+
+
+def _collect(judging: dict[Future[list[Row]], Cell], ledger: Path, say: Callable[[str], None]) -> None:
+    """Rows of those that have been judged; what cannot be judged is said, and the others go on."""
+    for future in [future for future in judging if future.done()]:
+        cell = judging.pop(future)
+        problem = future.exception()
+        if problem is not None:
+            say(f"{cell.task.title}, {cell.learner}: {type(problem).__name__}: {problem}")
+            continue
+        rows = future.result()
+        merge_ledger(ledger, rows)
+        good = sum(row["sufficient"] for row in rows)
+        say(f"{cell.task.title}, {cell.learner}: {good}/{len(rows)}, {rows[0]['seconds'] * len(rows):.1f} s")
+
+
+def main() -> int:
+    """Bad input ends with one line on standard error and status 2."""
+    parser = argparse.ArgumentParser(
+        "python -m diacritic.studies.arena_run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+    )
+    parser.add_argument("results", type=Path, help="folder of ledgers")
+    parser.add_argument("--demos", type=Path, default=Path("out") / "demos", help="recordings of the arm")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
+    parser.add_argument("--judges", type=int, default=0, help="processes that judge what is trained")
+    parser.add_argument("--seconds", type=float, default=1e9, help="time limit")
+    parser.add_argument(
+        "--part", default="0/1", help="K/N: every N-th cell, from the K-th; several processes share the work"
+    )
+    parser.add_argument("--only", default="", help="tasks that have all these words")
+    parser.add_argument("--search", action="store_true", help="search settings instead of filling the matrix")
+    given = parser.parse_args()
+    first, parts = map(int, given.part.split("/"))
+    settings = ArenaSettings(given.results, given.demos, given.device, given.together, given.judges, given.seconds)
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    try:
+        if given.search:
+            search(list(ENTRANTS)[first::parts], settings, say)
+            return 0
+        chosen = cells(settings=frozen(Results.read(given.results)))
+        words = given.only.split()
+        run_cells(
+            [cell for cell in chosen if all(word in cell.task.title for word in words)][first::parts], settings, say
+        )
+    except UserError as problem:
+        print(f"diacritic: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Running the arena: what is noted while cells train, judged rows, going on after a stop, the search of settings."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from certify.zoo import build
+from diacritic.files.ledger import read_ledger
+from diacritic.studies import arena, arena_run
+from diacritic.studies.arena import Setting, cell_of
+from diacritic.studies.arena_run import ArenaSettings, Watched, run_cells, search
+from diacritic.studies.results import Results
+from diacritic.studies.symbolic import plan_of
+from diacritic.studies.tasks import task
+from diacritic.training.symbolic import from_model
+
+MAZE = task("passive-t-maze", L=3)
+
+
+def _quiet(line: str) -> None:
+    pass
+
+
+def test_a_watched_cohort_knows_when_every_action_was_right_for_the_first_time() -> None:
+    cell = cell_of("frames 4", MAZE, Setting(rate=3e-3), 40, 3)
+    cohort = Watched(plan_of(cell), from_model(build("passive-t-maze", L=3)))
+    first: list[int | None] = [None] * 3
+    for step in range(40):
+        with torch.no_grad():
+            trace = cohort.trace()
+            chosen = trace.steps(trace.read("act")).argmax(-1, keepdim=True)
+        right = (cohort.data.target.expand(3, -1, -1, -1).gather(-1, chosen) > 0).flatten(1).all(1).tolist()
+        first = [step if before is None and now else before for before, now in zip(first, right, strict=True)]
+        cohort.advance(1)
+    assert cohort.first == tuple(first)
+    assert None not in first
+    assert not cohort.settled
+
+
+def test_rows_say_what_a_memory_costs_and_how_far_it_reaches(tmp_path: Path) -> None:
+    chosen = arena.cells(["frames 16", "carousel+forgetting", "certified"], 120, 2, tasks=[task("passive-t-maze", L=4)])
+    settings = ArenaSettings(tmp_path, together=2)
+    run_cells(chosen, settings, _quiet)
+    before = (tmp_path / "arena.jsonl").read_bytes()
+    run_cells(chosen, settings, _quiet)
+    assert (tmp_path / "arena.jsonl").read_bytes() == before
+    rows = {(row["learner"], row["seed"]): row for row in read_ledger(tmp_path / "arena.jsonl")}
+    stack, proved = rows["frames-16", 0], rows["certified", 0]
+    assert stack["sufficient"]
+    assert stack["lengths"]["5"] == 1 > stack["lengths"]["1000000"]
+    assert stack["longest"] == 5
+    assert stack["first_sufficient_step"] < stack["updates"] == 120
+    assert (proved["sufficient"], proved["longest"], proved["rate"]["junction"]) == (True, 10**6, 1.0)
+    assert stack["parameters"] > proved["parameters"] > 1000
+    assert stack["latency_us"] > 0
+    assert "profile" not in proved
+
+
+def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:
+    run_cells(arena.cells(["GRU"], 50, 1, tasks=[MAZE]), ArenaSettings(tmp_path, seconds=0), _quiet)
+    assert not (tmp_path / "arena.jsonl").exists()
+
+
+def test_probes_read_the_required_class_of_many_histories(tmp_path: Path) -> None:
+    run_cells(
+        arena.cells(["frames 16"], 1, 1, tasks=[task("signpost-corridor", M=4, W=1)]), ArenaSettings(tmp_path), _quiet
+    )
+    [row] = read_ledger(tmp_path / "arena.jsonl")
+    required, expired = row["decoded"]["required"], row["decoded"]["expired"]
+    assert required["hidden_bits"] == pytest.approx(2)
+    assert required["step"] < expired["step"]
+    assert expired["accuracy"] > expired["shuffled"]
+
+
+def test_a_search_tries_the_same_for_everybody_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena_run, "SEARCH_STEPS", 3)
+    monkeypatch.setattr(arena_run, "SEARCH_SEEDS", range(100, 102))
+    monkeypatch.setattr(arena_run, "DEVELOPMENT", (MAZE,))
+    names, settings = ["GRU", "certified", "registers", "carousel+forgetting"], ArenaSettings(tmp_path)
+    search(names, settings, _quiet)
+    path = tmp_path / "arena-search.jsonl"
+    rows = read_ledger(path)
+    assert {name: sum(row["entrant"] == name for row in rows) for name in names} == {
+        "GRU": 9,
+        "certified": 0,
+        "registers": 9,
+        "carousel+forgetting": 0,
+    }
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-3]))
+    search(names, settings, _quiet)
+    assert [row["success"] for row in read_ledger(path)] == [row["success"] for row in rows]
+
+
+def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss() -> None:
+    def row(rate: float, sufficient: int, success: float, loss: float, place: str = "a") -> dict[str, object]:
+        trial = {"entrant": "carousel", "task": place, "rate": rate, "size": 16}
+        return {**trial, "sufficient": sufficient, "success": success, "loss": loss}
+
+    rows = [row(rate, 1, 0.5, loss, place) for rate, loss in ((1e-3, 0.3), (3e-3, 0.2)) for place in "ab"]
+    found = arena.frozen(Results({"arena-search": rows}))
+    assert found == {"carousel": Setting(3e-3, 16)}
+    rows += [row(1e-4, 2, 0.1, 9.0, place) for place in "ab"]
+    rows += [row(1e-5, 8, 1.0, 0.0)]  # tried on one task alone
+    found = arena.frozen(Results({"arena-search": rows}))
+    assert found == {"carousel": Setting(1e-4, 16)}
+    [cell] = arena.cells(["carousel+forgetting"], settings=found, tasks=[MAZE])
+    assert (cell.learner, cell.rate) == ("plain+forgetting:code_size=16", 1e-4)
+    assert replace(cell, rate=None) in arena.cells(
+        ["carousel+forgetting"], settings={"carousel": Setting(None, 16)}, tasks=[MAZE]
+    )
