@@ -15,12 +15,12 @@ from torch import Tensor
 from diacritic.files.ledger import Row
 from diacritic.files.versions import code_version, versions
 from diacritic.measure.decoding import LEVEL, Label, decode
-from diacritic.measure.evaluate import evaluate_codes
+from diacritic.measure.evaluate import evaluation_of
 from diacritic.measure.flags import class_error
 from diacritic.measure.gates import task_gate
 from diacritic.measure.longer import longer
 from diacritic.measure.plugin import joint
-from diacritic.measure.recorded import Classes
+from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
 from diacritic.studies.arena import LENGTHS
@@ -137,8 +137,9 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
         for name, t in task.decisions.items()
     }
     finite = memory_of(cohort.plan.carrier).finite(cohort.plan.carrier)
-    codes, windows = trace.step_code.numpy(), reported(task, list(classes.required))
-    judged = evaluate_codes(codes, classes, task_gate(task), windows, None if finite else errors)
+    scores, windows = score_cohort(trace.step_code.numpy(), classes), reported(task, list(classes.required))
+    by_run = [None if finite else {name: error[k] for name, error in errors.items()} for k in range(cell.seeds)]
+    judged = [evaluation_of(scores, k, task_gate(task), windows, wrong) for k, wrong in enumerate(by_run)]
     found = decoded(watching, memory_states(watching), classes)
     diverged = cohort.optimiser.diverged.tolist()
     rows = []
