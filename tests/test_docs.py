@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOUR = ROOT / "docs" / "tour.md"
 COMMANDS = {**commands(), "certify": None}  # certify parses for itself
+HISTORY = ROOT / "docs" / "changelog.md"  # may name commands that are gone
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
 WALKED = [TOUR, *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 
@@ -187,7 +188,7 @@ def test_the_tour_shows_what_its_commands_write(tmp_path: Path, monkeypatch: pyt
 
 @each_page
 def test_commands_on_the_page_exist(page: Path):
-    assert unknown_commands(page) == []
+    assert page == HISTORY or unknown_commands(page) == []
 
 
 def imported(page: Path) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,11 @@
-"""The results that the front page tells are those of the ledgers."""
+"""The results that the front page tells are those of the ledgers, and the citation is that of this version."""
 
 from pathlib import Path
 from statistics import mean
 
 import pytest
 
+from diacritic._version import __version__
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
@@ -66,3 +67,10 @@ def line_of(told: str) -> str:
 @pytest.mark.parametrize("told", TOLD)
 def test_the_front_page_tells_what_the_ledgers_hold(told: str) -> None:
     assert line_of(told) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_is_of_this_version_and_names_the_paper():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in text
+    assert "2609.25757" in text
+    assert all(f"family-names: {name}}}" in text for name in ("Li", "Xu", "Min", "Tian", "Du"))

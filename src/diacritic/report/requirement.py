@@ -120,7 +120,7 @@ def _steps(answer: Answer, labels: Labels, states: list[Ints], classes: list[lis
         for state, number, law in list(zip(answer.machine.states[t], classes[t], laws, strict=True))[:MOST_CLASSES]:
             nodes = np.flatnonzero(states[t] == state.index).tolist()
             seen = labels.seen(t, int(graph.levels[t].observation[nodes[0]]))
-            told = labels.histories(t, nodes[:MOST_HISTORIES], everybody)
+            told = list(dict.fromkeys(labels.histories(t, nodes[:MOST_HISTORIES], everybody)))
             more = {"action": law, "probability": str(state.probability), "histories": told, "count": len(nodes)}
             shown.append({"seen": seen, "number": number} | more)
         alike = max(np.unique([s.observation for s in answer.machine.states[t]], return_counts=True)[1].tolist())
@@ -159,7 +159,8 @@ def _witnesses(answer: Answer, labels: Labels, relations: list[Relation], t: int
             told = labels.histories(t, pair, pair)
             after = labels.seen(t + len(word), word[-1][1]) if word else ""
             actions = differing([graph.law_text(one), graph.law_text(two)])
-            found.append({"histories": told, "until": t + 1 + len(word), "after": after, "actions": actions})
+            witness = {"histories": told, "until": t + 1 + len(word), "after": after, "actions": actions}
+            found += [] if witness in found else [witness]  # other pairs may differ in the same way
     return found
 
 

@@ -168,7 +168,8 @@ function stepPanel(panel, task, t) {
     row.append(make("code", item.seen), ` → ${item.action}, probability ${item.probability}`);
     const inner = row.appendChild(make("ul", undefined, "small"));
     item.histories.forEach((text) => inner.appendChild(make("li")).append(make("code", text)));
-    if (item.count > item.histories.length) inner.append(make("li", `and ${item.count - item.histories.length} more histories`));
+    const more = item.count - item.histories.length;
+    if (more) inner.append(make("li", `and ${more} more ${more === 1 ? "history" : "histories"}`));
   }
   if (step.more) list.append(make("li", `and ${step.more} more states`));
 }

@@ -1,0 +1,66 @@
+"""What the commands of the documentation cost on a CPU: processor time, and the most memory that they hold.
+
+Run as ``python benchmarks/commands.py``; it writes results/benchmarks/commands.json, from which docs/install.md has its
+table. Processor time hardly depends on what else runs; on two free cores the clock shows between half of it and all.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TARGET = Path(__file__).parents[1] / "results" / "benchmarks" / "commands.json"
+COHORT = "from pathlib import Path; from diacritic.shipped import cohort; cohort(Path('arm'))"
+COMMANDS = (
+    "python -m certify gap --gap2 6",
+    "python -m certify signpost-corridor --certificate proof.json --model-json model.json",
+    "python -m certify.check proof.json model.json",
+    "diacritic train gap gap1=1 gap2=2 --seeds 3 --steps 1000",
+    "diacritic measure runs",
+    "diacritic report runs -o report.html",
+    "diacritic train memory-chain bits=2 delay=30 --out chain",
+    "diacritic record two-cues gap=20 --out two-cues",
+    "diacritic probe two-cues",
+    "diacritic need two-cues",
+    "diacritic train two-cues --seeds 1 --steps 20 --out arm-runs",
+    "diacritic rollout arm --episodes 128",
+    "diacritic video two-cues gap=20 -o film.mp4",
+)
+PROGRAMS = {"python": [sys.executable], "diacritic": [sys.executable, "-m", "diacritic.cli"]}
+
+
+def measured(command: str, folder: Path) -> dict[str, float]:
+    """Processor seconds and peak memory (MB) of one command, which must succeed."""
+    program, *words = command.split(" ")
+    line, quiet = [*PROGRAMS[program], *words], subprocess.DEVNULL
+    process = subprocess.Popen(line, cwd=folder, stdout=quiet, stderr=subprocess.PIPE)
+    _, status, spent = os.wait4(process.pid, 0)
+    if status:
+        said = process.stderr.read().decode() if process.stderr else ""
+        raise SystemExit(f"{command}: exit {os.waitstatus_to_exitcode(status)}\n{said}")
+    return {"cpu_s": round(spent.ru_utime + spent.ru_stime, 1), "memory_mb": round(spent.ru_maxrss / 1024)}
+
+
+def processor() -> str:
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main() -> None:
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run([sys.executable, "-c", COHORT], cwd=folder, check=True)
+        for command in COMMANDS:
+            found[command] = measured(command, folder)
+            print(f"{command}: {found[command]['cpu_s']} s, {found[command]['memory_mb']} MB", flush=True)
+    result = {"processor": processor(), "cores": os.cpu_count(), "commands": found}
+    TARGET.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
