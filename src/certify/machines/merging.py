@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from certify.core.exact import Ints, pair, rank, representatives
 from certify.core.graph import Graph
 
-NONE = -1  # no such row
+NONE = -1  # no such row; as a behaviour: any will do
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Merger:
     def __init__(self, states: States) -> None:
         self.states = states
         self.home = list(range(len(states.step)))
-        self.acts = [{o: b} for o, b in zip(states.observation, states.behaviour, strict=True)]
+        acting = zip(states.observation, states.behaviour, strict=True)
+        self.acts = [{} if behaviour == NONE else {o: behaviour} for o, behaviour in acting]
         self.moves = [dict(moves) for moves in states.moves]
 
     def find(self, state: int) -> int:

@@ -64,7 +64,7 @@ def show(runs: "Runs") -> None:
         table.add_row(str(seed), *cells, str(path))
     console.print(table)
     where = f" on {runs[0].manifest.held_out} held-out episodes" if recorded else ""
-    console.print(f"{runs.sufficient}/{len(runs)} sufficient{where}; {runs.seconds:.1f} s on {runs.device}")
+    console.print(f"{runs.sufficient}/{len(runs)} sufficient{where}; {runs.seconds:.1f} s on {runs.device}{runs.saved}")
 
 
 def _cells(evaluation: "Evaluation", windows: list[str]) -> list[str]:

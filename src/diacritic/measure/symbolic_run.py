@@ -1,7 +1,7 @@
 """A saved run on a symbolic task, examined without sampling: every episode of the model with its probability."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -25,6 +25,8 @@ from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import law_table
 from diacritic.rollout.policies import RunPolicy
 from diacritic.rollout.trained_machines import machines
+from diacritic.training.forgetting import ExpertTrace
+from diacritic.training.revision import conflicts
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +57,7 @@ def examine_symbolic(
     if is_sole_carrier(architecture):
         machine = machines({name: value[None] for name, value in weights.items()}, architecture, model)[0].greedy()
         evaluation = evaluate_symbolic(machine, requirement)
-        controls = _machine_controls(machine, requirement, evaluation)
+        controls = [*_machine_controls(machine, requirement, evaluation), _confused(machine, listed)]
         found = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
     else:
         evaluation = evaluate_symbolic(_episodes(policy, shown, model), requirement)
@@ -74,6 +76,22 @@ def construction(architecture: Architecture) -> Control:
     extra = memory_of(architecture).beside_the_code(architecture)
     text = "; ".join(extra) or "the state holds a code and its vector, nothing else"
     return Control("attribution", "construction", not extra, text)
+
+
+def _confused(machine: CodeMachine, listed: Episodes) -> Control:
+    """The heaviest state in which histories meet that need different actions, and where what parts them was lost."""
+    policy, codes = MachinePolicy(machine), []
+    state = policy.begin(len(listed.weights))
+    for seen, before in zip(listed.observations, listed.previous, strict=True):
+        state, code, _ = policy.step(state, seen, before)
+        codes.append(code)
+    symbols = np.array(listed.symbols)
+    trace = ExpertTrace(np.stack(codes), symbols, np.array(listed.previous), np.array(listed.laws), listed.weights)
+    found = conflicts(trace)
+    text = (
+        f"{len(found)}; the heaviest: {found[0]}" if found else "no state holds histories that need different actions"
+    )
+    return Control("sufficiency", "conflicts", None, text, [asdict(one) for one in found])
 
 
 def _one_hot(listed: Episodes, model: Model) -> Episodes:

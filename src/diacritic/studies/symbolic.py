@@ -1,5 +1,6 @@
 """Cells of symbolic tasks: trained as cohorts and judged exactly."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -22,6 +23,7 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.revision import revise
 from diacritic.training.scheduler import Part, round_robin
 from diacritic.training.symbolic import from_model
 
@@ -52,12 +54,15 @@ def run_cells(cells: Sequence[Cell], device: str = "cpu", together: int = 1) -> 
     for one in round_robin(
         (_Training(cell=cell, cohort=start(cell, device), end=cell.steps) for cell in cells), together
     ):
-        yield list(rows_of(one.cell, finished(one.cohort), one.seconds))
+        begun = time.perf_counter()
+        cohort = finished(one.cohort)
+        yield list(rows_of(one.cell, cohort, one.seconds + time.perf_counter() - begun))
 
 
 def finished(cohort: Cohort) -> Cohort:
-    """The cohort after its last update: what it never uses is forgotten, where the learner does."""
-    return forget(cohort).cohort if cohort.plan.learner.forget else cohort
+    """The cohort after its last update: its codes revised, or what it never uses forgotten, where the learner does."""
+    chosen = cohort.plan.learner
+    return (revise if chosen.split else forget)(cohort).cohort if chosen.forget else cohort
 
 
 @dataclass(kw_only=True)

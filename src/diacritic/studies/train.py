@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.saved import SavedRun, load_run
 from diacritic.memory.shape import Architecture
+from diacritic.studies.symbolic import finished
 from diacritic.tasks.named import is_model_file, model_in_one_word
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.recorded import ended
@@ -37,7 +38,6 @@ from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.compress_recorded import forgotten
 from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
-from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
 from diacritic.training.options import TrainOptions
 from diacritic.training.preset import preset
@@ -60,6 +60,8 @@ class Runs(Sequence[SavedRun]):
     """Of each run while the expert acts; none where its memory is not a code that can be judged so."""
     seconds: float
     device: str
+    saved: str = ""
+    """What stopping early saved, in words."""
 
     @overload
     def __getitem__(self, k: int) -> SavedRun: ...
@@ -77,7 +79,9 @@ class Runs(Sequence[SavedRun]):
         return sum(bool(item and item.sufficient) for item in self.evaluations)
 
     def __str__(self) -> str:
-        return f"{self.title}: {self.sufficient}/{len(self)} sufficient; {self.seconds:.1f} s on {self.device}"
+        return (
+            f"{self.title}: {self.sufficient}/{len(self)} sufficient; {self.seconds:.1f} s on {self.device}{self.saved}"
+        )
 
 
 def train(
@@ -87,6 +91,7 @@ def train(
     seeds: int = 8,
     steps: int = 6000,
     *,
+    until: Literal["end", "sufficient"] = "end",
     codes: int = 16,
     beta: float = 1e-3,
     demonstrations: int | None = None,
@@ -99,10 +104,13 @@ def train(
 
     `subject` is a recording, a finite model, a task (which is recorded first), or the name or path of one. Of a finite
     model every episode counts with its exact probability, unless so many `demonstrations` are drawn. Of a recording the
-    first `demonstrations` episodes are learned from (448, or two thirds of a small one), and the others judge.
+    first `demonstrations` episodes are learned from (448, or two thirds of a small one), and the others judge. With
+    `until="sufficient"` training stops once every seed is sufficient and stays so.
     """
     paths = Path(out), tuple(map(Path, warm_start)), None if tensorboard is None else Path(tensorboard)
-    return train_with(TrainOptions(learner, preset, seeds, steps, codes, beta, demonstrations, device, *paths), subject)
+    return train_with(
+        TrainOptions(learner, preset, seeds, steps, until, codes, beta, demonstrations, device, *paths), subject
+    )
 
 
 def train_with(options: TrainOptions, subject: Demos | Drawn | Model | Task | str) -> Runs:
@@ -151,6 +159,7 @@ def _plan(options: TrainOptions, decisions: int = 0, batch: int | None = None) -
         Architecture(codes=options.codes),
         batch,
         warm_start=tuple(path.name for path in options.warm_start),
+        until_sufficient=options.until == "sufficient",
     )
 
 
@@ -172,8 +181,8 @@ def _train_model(options: TrainOptions, model: Model, keep_model: bool) -> Runs:
         judge = (lambda now: sufficient(now, model, requirement, "external")) if finite else None
         folder = options.out / f"cohort-{fingerprint(plan, data)[:12]}"
         cohort = train_cohort(plan, data, device, folder, judge, tensorboard=options.tensorboard, parameters=begin)
-    if plan.learner.forget:
-        cohort = forget(cohort).cohort
+    saved = _saved(cohort, time.perf_counter() - begun)
+    cohort = finished(cohort)
     judged = [evaluate_symbolic(trace, requirement) for trace in symbolic_traces(cohort, model)]
     which = "all" if options.demonstrations is None else "training"
     common = {
@@ -186,7 +195,7 @@ def _train_model(options: TrainOptions, model: Model, keep_model: bool) -> Runs:
     texts = {MODEL: model.to_json()} if keep_model else None
     paths = save_runs(cohort, options.out, [common | _facts(item) for item in judged], texts=texts)
     title = f"{model.name}: {options.learner}, {options.preset}"
-    return Runs(title, model, tuple(paths), tuple(judged), time.perf_counter() - begun, device)
+    return Runs(title, model, tuple(paths), tuple(judged), time.perf_counter() - begun, device, saved)
 
 
 def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
@@ -214,6 +223,7 @@ def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
         return [item.sufficient for item in evaluations(cohort)]
 
     cohort = train_cohort(plan, data, device, folder, judge if by_code else None, tensorboard=options.tensorboard)
+    saved = _saved(cohort, time.perf_counter() - begun)
     if plan.learner.forget:
         cohort = forgotten(cohort).cohort
     judged = evaluations(cohort) if by_code else [None] * options.seeds
@@ -229,7 +239,15 @@ def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     texts = {BINNER: Binner.fit(demos.convention, demos.observations, demos.latents).to_json()}
     paths = save_runs(cohort, options.out, [common | _facts(item) for item in judged], prepared.scale, texts)
     title, seconds = f"{demos.task}: {options.learner}, {options.preset}", time.perf_counter() - begun
-    return Runs(title, demos, tuple(paths), tuple(judged), seconds, device)
+    return Runs(title, demos, tuple(paths), tuple(judged), seconds, device, saved)
+
+
+def _saved(cohort: Cohort, seconds: float) -> str:
+    """How much earlier than planned a cohort stopped, and about how long the rest would have taken."""
+    done, planned = cohort.step, cohort.plan.steps
+    if not cohort.plan.until_sufficient or not 0 < done < planned:
+        return ""
+    return f"; stopped after {done:,} of {planned:,} updates, about {seconds * (planned / done - 1):.1f} s saved"
 
 
 def _facts(evaluation: Evaluation | None) -> dict[str, Any]:

@@ -68,6 +68,8 @@ class Plan:
 
     warm_start: tuple[str, ...] = ()
     """Names of the runs whose weights training starts from."""
+    until_sufficient: bool = False
+    """Stop before the last update once every run is sufficient and stays so."""
 
     @property
     def carrier(self) -> Architecture:

@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from certify.core.exact import Ints, pair
 from certify.errors import UserError
 from diacritic.training.cohort import Cohort
+from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort
-from diacritic.training.forgetting import REACHED, ExpertTrace, choose, forget, most_frequent
+from diacritic.training.forgetting import (
+    REACHED,
+    ExpertTrace,
+    Merged,
+    choose,
+    forget,
+    inconsistent_share,
+    merge_codes,
+)
+from diacritic.training.revision import histories, revised, without_chance
 
 RISE = 0.002  # largest rise of the squared error of standardised actions, beside the relative one
+ALIKE = 6.0  # deviations within which two steps look alike
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
 
@@ -62,20 +73,75 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     plan = replace(cohort.plan, batch=None, low=None)  # as a policy computes codes
     whole = Cohort(plan, cohort.given, str(cohort.device), {k: v.detach() for k, v in cohort.parameters.items()})
     whole.optimiser.diverged.copy_(cohort.optimiser.diverged)
-    whole.resume_at(plan.steps)
-    traces = recording_traces(whole)
-    tried = forget(whole, traces, effort or EFFORT, fresh=False, worse=RISE)
-    codes = [run.codes if found is None else found.codes for run, found in zip(traces, tried.merged, strict=True)]
-    inconsistent = [inconsistent_share(replace(run, codes=own)) for run, own in zip(traces, codes, strict=True)]
-    right = [agreement(run, expert_decisions(run, whole)) for run in traces]
-    same = [agreement(run, after.behaviour) for run, after in zip(traces, recording_traces(tried.cohort), strict=True)]
+    whole.resume_at(cohort.step)
+    own, split = recording_traces(whole), plan.learner.split
+    experts = [replace(run, behaviour=expert_decisions(run, whole)) for run in own]
+    right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
+    experts = [without_chance(run) for run in experts] if split else experts
+    merged = (_revised if split else _merged)(whole, own, experts)
+    tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
+    codes = [run.codes if found is None else found.codes for run, found in zip(own, merged, strict=True)]
+    aims = experts if split else own
+    inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
+    same = [agreement(run, after.behaviour) for run, after in zip(aims, recording_traces(tried.cohort), strict=True)]
     changed = [
-        new and rare <= 1 - REACHED and min(shares) >= REACHED
-        for new, rare, *shares in zip(tried.changed, inconsistent, right, same, strict=True)
+        new and rare <= 1 - REACHED and kept >= REACHED and (split or was >= REACHED)
+        for new, rare, kept, was in zip(tried.changed, inconsistent, same, right, strict=True)
     ]
     kept = choose(torch.tensor(changed, device=cohort.device), tried.cohort, cohort)
     counts = [None if found is None else found.count for found in tried.merged]
     return Compressed(kept, changed, tried.steps, counts, inconsistent, right, same, tried.reached, tried.loss)
+
+
+def _merged(cohort: Cohort, own: list[ExpertTrace], _: list[ExpertTrace]) -> list[Merged | None]:
+    return [merge_codes(run, cohort.plan.carrier.codes) for run in own]
+
+
+def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace]) -> list[Merged | None]:
+    """Revised codes that also keep the time where an action depends on it and nothing shows it, if codes suffice."""
+    scene, clock, count = *unseen_clock(cohort.data), cohort.plan.carrier.codes
+    chance = experts[0].free if experts[0].free is not None else False
+
+    def seen(run: ExpertTrace, clock: Ints) -> ExpertTrace:
+        free = (clock == 0) & ((run.behaviour == 0) | chance)
+        return replace(run, symbols=pair(scene, run.symbols), behaviour=pair(clock, run.behaviour), free=free)
+
+    found = []
+    for run, expert in zip(own, experts, strict=True):
+        tries = (revised(seen(run, c), seen(expert, c), count, 1 - REACHED) for c in (clock, np.zeros_like(clock)))
+        found.append(next((merged for merged in tries if merged is not None), None))
+    return found
+
+
+def unseen_clock(data: Data) -> tuple[Ints, Ints]:
+    """Of every step and episode, [T, N], what the observations show of the time and what they hide.
+
+    Steps of one symbol that look alike are one scene. Steps of one scene that ask for different actions have different
+    colours; 0 where no other step is in the way. Compared are episodes with the same symbols at all steps. Two steps
+    look alike where no channel's means are further apart than so many deviations of a single observation; they ask for
+    different actions where one action for both would cost more than the imitation loss may rise.
+    """
+    if data.symbol is None:
+        raise UserError("data", "has no symbols; only recordings with them can be compressed")
+    symbols, asked = data.symbol.cpu().numpy(), data.target.double().cpu().numpy()
+    seen = data.observation[data.observation_index].double().cpu().numpy()
+    T, N = symbols.shape
+    group, alike, apart = histories(symbols)[-1], np.eye(T, dtype=bool), np.zeros((T, T), bool)
+    for one in np.unique(group):
+        here = group == one
+        look, spread, action = seen[:, here].mean(1), seen[:, here].std(1), asked[:, here].mean(1)
+        shown = symbols[:, here][:, 0]
+        close = (np.abs(look[:, None] - look) <= ALIKE * np.maximum(spread[:, None], spread) + 1e-3).all(-1)
+        close &= shown[:, None] == shown
+        alike |= close
+        apart |= close & (np.square(action[:, None] - action).mean(-1) / 2 / T > RISE)
+    scene, colour = np.arange(T), np.zeros(T, np.int64)
+    for _ in range(T):
+        scene = np.where(alike, scene, T).min(1)
+    for t in np.flatnonzero(apart.any(1)):
+        taken = set(colour[:t][apart[t, :t]])
+        colour[t] = next(k for k in range(1, t + 2) if k not in taken)
+    return np.repeat(scene[:, None], N, 1), np.repeat(colour[:, None], N, 1)
 
 
 @torch.no_grad()
@@ -112,13 +178,6 @@ def decided(actions: NDArray[Any], expert: NDArray[Any], symbols: Ints, classes:
     return found
 
 
-def inconsistent_share(trace: ExpertTrace) -> float:
-    """The largest weight, at any step, of the episodes that do not behave as is usual in their state (t, Ō_t, C_t)."""
-    steps = zip(trace.symbols, trace.codes, trace.behaviour, strict=True)
-    weight = trace.weight / trace.weight.sum()
-    return max(float(weight[most_frequent(pair(seen, code), did, weight) != did].sum()) for seen, code, did in steps)
-
-
 def expert_decisions(trace: ExpertTrace, cohort: Cohort) -> Ints:
     """What the expert decided, where there was something to decide."""
     if cohort.data.classes is None:
@@ -127,6 +186,7 @@ def expert_decisions(trace: ExpertTrace, cohort: Cohort) -> Ints:
 
 
 def agreement(trace: ExpertTrace, behaviour: Ints) -> float:
-    """The least weight, at any step, of the episodes that behave in the given way."""
+    """The least weight, at any step, of the episodes that behave in the given way, or that may behave in any."""
     weight = trace.weight / trace.weight.sum()
-    return min(float(weight[a == b].sum()) for a, b in zip(trace.behaviour, behaviour, strict=True))
+    alike = (trace.behaviour == behaviour) | (False if trace.free is None else trace.free)
+    return min(float(weight[row].sum()) for row in alike)

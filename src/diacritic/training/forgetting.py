@@ -6,7 +6,7 @@ for as long as possible; a carrier is fitted to those codes, every step in paral
 whose transition does not reach its codes, or that imitates worse than before, keeps its old weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ class ExpertTrace:
     previous: Ints  # what was done before, as the transition distinguishes it; 0 at the first step
     behaviour: Ints  # what the policy does: its action, or its decision where there is one and a constant elsewhere
     weight: Floats  # [N]
+    free: NDArray[np.bool_] | None = None  # where any behaviour will do, by step and symbol; none: nowhere
 
     def __post_init__(self) -> None:
         shape = self.codes.shape
@@ -69,7 +70,7 @@ def learned_states(trace: ExpertTrace) -> States:
     for t, (code, symbol) in enumerate(zip(trace.codes, trace.symbols, strict=True)):
         cell = pair(symbol, code)
         usual = most_frequent(cell, trace.behaviour[t], trace.weight)
-        states.add(t, symbol, code, usual, trace.weight)
+        states.add(t, symbol, code, usual if trace.free is None else np.where(trace.free[t], NONE, usual), trace.weight)
     for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], trace.weight), strict=True):
         states.first[word] = int(state)
     for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
@@ -79,8 +80,11 @@ def learned_states(trace: ExpertTrace) -> States:
     return states
 
 
-def merge_codes(trace: ExpertTrace, count: int) -> Merged | None:
-    """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`."""
+def merge_codes(trace: ExpertTrace, count: int, learned: Ints | None = None) -> Merged | None:
+    """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`.
+
+    Where the codes of the trace are no codes of the run, `learned` ones give the new ones their numbers.
+    """
     states = learned_states(trace)
     merger = Merger(states)
     minimise(merger)
@@ -91,7 +95,7 @@ def merge_codes(trace: ExpertTrace, count: int) -> Merged | None:
     own = np.stack([found.of_state[nodes] for nodes in states.nodes])
     walked = found.walk(trace.words)
     new = np.where(walked == NONE, own, walked)
-    names = _overlap(found, states, trace, count)
+    names = _overlap(found, states, trace if learned is None else replace(trace, codes=learned), count)
     share = float(((new == own) * trace.weight).sum() / trace.weight.sum() / len(new))
     return Merged(names[new], len(np.unique(new)), share)
 
@@ -172,7 +176,7 @@ def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
     }
     chosen = Cohort(before.plan, before.given, str(before.device), parameters)
     chosen.optimiser.diverged |= before.optimiser.diverged
-    chosen.resume_at(before.plan.steps)
+    chosen.resume_at(before.step)
     return chosen
 
 
@@ -190,6 +194,13 @@ def most_frequent(group: Ints, value: Ints, weight: Floats) -> Ints:
     order = np.lexsort((value, -mass[cell], groups))
     first = order[np.r_[True, np.diff(groups[order]) > 0]]
     return value[first][groups]
+
+
+def inconsistent_share(trace: ExpertTrace) -> float:
+    """The largest weight, at any step, of the episodes that do not behave as is usual in their state (t, Ō_t, C_t)."""
+    steps = zip(trace.symbols, trace.codes, trace.behaviour, strict=True)
+    weight = trace.weight / trace.weight.sum()
+    return max(float(weight[most_frequent(pair(seen, code), did, weight) != did].sum()) for seen, code, did in steps)
 
 
 def _overlap(found: Coded, states: States, trace: ExpertTrace, count: int) -> Ints:

@@ -36,6 +36,8 @@ class Learner:
     """`training.certified` fits the certified transition; updates of a cohort are refused."""
     forget: bool = False
     """After the last update, forget what its own later decisions do not use (`training.compress_recorded`)."""
+    split: bool = False
+    """… and split what confuses its demonstrations (`training.revision`)."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
@@ -123,6 +125,12 @@ def _learners() -> list[Learner]:
         replace(made("refinement"), refine=True, note="plain, with code refinement"),
         replace(made("refinement+bfs", _BFS), refine=True, note="plain+bfs, with code refinement"),
         replace(made("plain+forgetting"), forget=True, note="plain, and what it never uses is forgotten in the end"),
+        replace(
+            made("plain+revision"),
+            forget=True,
+            split=True,
+            note="plain, and in the end codes that confuse demonstrations are split, the rest forgotten",
+        ),
         made("scaffold", path="scaffold", note="a continuous path, annealed to zero"),
         made("scaffold+bfs", _BFS, path="scaffold", note="the same with BFS"),
         made("bypass", path="bypass", note="the continuous path stays: not a sole carrier"),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from certify.errors import UserError
 
@@ -18,6 +19,9 @@ class TrainOptions:
     """How many runs, with seeds 0, 1, …"""
     steps: int = 6000
     """Updates."""
+    until: Literal["end", "sufficient"] = "end"
+    """Train to the `end`, or stop once every seed is `sufficient` at three looks in a row, each a fiftieth of
+    training apart."""
     codes: int = 16
     """Codebook size K."""
     beta: float = 1e-3

@@ -39,7 +39,7 @@ def save_runs(
         given: dict[str, Any] = {
             "learner": cohort.plan.learner.name,
             "preset": cohort.plan.preset.name,
-            "steps": cohort.plan.steps,
+            "steps": cohort.step if cohort.plan.until_sufficient else cohort.plan.steps,
             "architecture": asdict(cohort.plan.carrier),
             "shape": asdict(cohort.given.shape),
             "episodes": CodedEpisodes("training", ((0, codes.shape[2]),)),

@@ -22,6 +22,8 @@ from diacritic.training.threads import threads_for
 
 Judge = Callable[[Cohort], list[bool]]
 """Which runs are sufficient now; shown while training runs."""
+SETTLED = 3
+"""Looks in a row at which every run is sufficient before training stops early; one look every fiftieth of it."""
 
 
 def train(
@@ -34,8 +36,11 @@ def train(
     tensorboard: Path | None = None,
     parameters: dict[str, Tensor] | None = None,
 ) -> Cohort:
-    """A trained cohort. With a folder, metrics and a checkpoint every so many seconds go there, and a killed training
-    goes on from its last checkpoint to the same final codes (on the CPU, bit by bit)."""
+    """A trained cohort; one that trains until all runs are sufficient needs a judge.
+
+    With a folder, metrics and a checkpoint every so many seconds go there, and a killed training goes on from its last
+    checkpoint to the same final codes (on the CPU, bit by bit).
+    """
     with nullcontext() if folder is None else locked(folder):
         return _train(plan, data, device, folder, judge, every, tensorboard, parameters)
 
@@ -57,19 +62,32 @@ def _train(
     chunk = max(1, plan.steps // 50)
     saved = time.monotonic()
     passed: int | None = None
+    early = plan.until_sufficient and judge is not None
     text = f"training {plan.learner.name}, {len(plan.runs)} runs"
     with working(text) as say, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
-        while cohort.step < plan.steps:
+        streak = _streak(folder, len(plan.runs)) if early else 0
+        while cohort.step < plan.steps and streak < SETTLED:
             cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
             tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps
-            passed = sum(judge(cohort)) if judge is not None and tenth else passed
+            passed = sum(judge(cohort)) if judge is not None and (tenth or early) else passed
+            streak = streak + 1 if early and passed == len(plan.runs) else 0
             log(measure(cohort) | ({} if passed is None else {"sufficient": passed}))
             seen = "" if passed is None else f", {passed}/{len(plan.runs)} sufficient"
             say(f"{cohort.step:,} of {plan.steps:,} updates{seen}")
-            if checkpoint is not None and (time.monotonic() - saved >= every or cohort.step == plan.steps):
+            if checkpoint is not None and (
+                time.monotonic() - saved >= every or cohort.step == plan.steps or streak == SETTLED
+            ):
                 save_checkpoint(cohort, checkpoint)
                 saved = time.monotonic()
     return cohort
+
+
+def _streak(folder: Path | None, runs: int) -> int:
+    """How many of the last looks in metrics.jsonl found every run sufficient."""
+    path = None if folder is None else folder / "metrics.jsonl"
+    looks = [] if path is None or not path.exists() else path.read_text(encoding="utf-8").splitlines()
+    passed = [json.loads(line).get("sufficient") == runs for line in reversed(looks)]
+    return (*passed, False).index(False)
 
 
 @torch.no_grad()

@@ -19,12 +19,12 @@ from diacritic.training.compress_recorded import (
     agreement,
     decided,
     forgotten,
-    inconsistent_share,
     recording_traces,
+    unseen_clock,
 )
 from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort, fit_transition
-from diacritic.training.forgetting import REACHED, WORSE, ExpertTrace, Forgotten
+from diacritic.training.forgetting import REACHED, WORSE, ExpertTrace, Forgotten, inconsistent_share
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.recorded import from_recording
@@ -167,3 +167,37 @@ def test_only_recordings_with_symbols_and_classes_can_be_watched(lacking: str) -
     plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, SMALL)
     with pytest.raises(UserError, match="no symbols or no classes"):
         recording_traces(Cohort(plan, replace(recording(), **{lacking: None})))
+
+
+def revising(cohort: Cohort) -> Cohort:
+    """The same cohort with a learner that revises its codes."""
+    plan = replace(cohort.plan, learner=learner("plain+revision"))
+    found = Cohort(plan, cohort.given, "cpu", {name: value.detach() for name, value in cohort.parameters.items()})
+    found.resume_at(plan.steps)
+    return found
+
+
+def test_a_run_that_confuses_its_demonstrations_gets_the_codes_that_they_ask_for() -> None:
+    """One run never encoded the second cue, the other encoded nothing; both decide as the expert afterwards."""
+    confused = torch.stack([hoarded()[0] // 2, torch.zeros_like(hoarded()[0])])
+    cohort = trained(recording(), confused)
+    assert max(forgotten(cohort, EFFORT).right) < REACHED
+    after = forgotten(revising(cohort), EFFORT)
+    assert after.changed == [True, True]
+    assert after.codes == [4, 4]
+    assert rates(after.cohort, 0) == rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
+
+
+def test_time_that_nothing_shows_is_kept_where_an_action_depends_on_it() -> None:
+    """Steps 1 and 2 look alike and ask for different actions, step 3 looks different, 4 looks and asks like 1."""
+    symbols = np.zeros((5, 8), np.int64)
+    shown = np.zeros((5, 8, 1)) + np.array([5.0, 0, 0, -5, 0])[:, None, None]
+    asked = np.zeros((5, 8, 1)) + np.array([0.0, 0, 3, 0, 0])[:, None, None]
+    draw = np.random.default_rng(0)
+    noisy = (shown + 0.1 * draw.standard_normal(shown.shape)).astype(np.float32)
+    data = from_recording(noisy, asked.astype(np.float32), symbols, symbols)[0]
+    scene, colour = unseen_clock(data)
+    assert scene[:, 0].tolist() == [0, 1, 1, 3, 1]
+    assert colour[:, 0].tolist() == [0, 1, 2, 0, 1]
+    assert (scene == scene[:, :1]).all()
+    assert (colour == colour[:, :1]).all()

@@ -217,3 +217,28 @@ def test_tensorboard_gets_the_mean_loss_of_every_term(tmp_path: Path):
 def test_a_second_training_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(UserError, match="another runner is at work in this folder"):
         train(replace(PLAN, steps=1), DATA, folder=tmp_path)
+
+
+def test_training_stops_once_every_run_stays_sufficient_and_goes_on_like_that_after_a_break(tmp_path: Path) -> None:
+    plan = replace(PLAN, until_sufficient=True)
+
+    def judge(cohort: Cohort) -> list[bool]:  # lost once at update 8, for good from 12 on
+        return [cohort.step in (6, 12) or cohort.step > 12] * len(plan.runs)
+
+    whole = train(plan, DATA, folder=tmp_path / "whole", judge=judge)
+    assert whole.step == 16  # three looks, two updates apart
+    assert [line["sufficient"] for line in _lines(tmp_path / "whole")] == [0, 0, 2, 0, 0, 2, 2, 2]
+
+    def interrupted(cohort: Cohort) -> list[bool]:
+        if cohort.step == 14:
+            raise KeyboardInterrupt
+        return judge(cohort)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(plan, DATA, folder=tmp_path / "parts", judge=interrupted, every=0.0)
+    parts = train(plan, DATA, folder=tmp_path / "parts", judge=judge)
+    assert parts.step == 16
+    assert all(torch.equal(value, whole.parameters[name]) for name, value in parts.parameters.items())
+    assert train(plan, DATA, folder=tmp_path / "parts", judge=judge).step == 16  # nothing is left to do
+    assert train(replace(plan, until_sufficient=False), DATA, judge=judge).step == plan.steps
+    assert train(plan, DATA).step == plan.steps  # without a judge nobody knows
