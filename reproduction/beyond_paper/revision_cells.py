@@ -6,7 +6,6 @@ that missed have sixteen seeds. Settings were chosen with seeds from 0 on the ce
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, task
@@ -20,7 +19,7 @@ CHOSEN_ON = {
     task("two-cues", classes=4, gap=6),
     task("readout-3", modes=32),
     task("weighing", gap=6),
-    task("running-parity", horizon=4, p=Fraction(1, 2)),
+    task("running-parity", horizon=4),
     task("memory-chain", bits=3, delay=100),
     task("gap", gap2=6),
 }
@@ -42,7 +41,7 @@ def _elsewhere() -> Iterator[Cell]:
     yield replace(toy, task=task("signpost-corridor", M=16, W=7, hall1=3, hall2=6), beta=0.01)
     drawn = Cell(NAME, toy.task, REVISION, "carousel", "external", 1e-3, 3000, demonstrations=65_536)
     for horizon in (4, 6, 8, 10):
-        yield replace(drawn, task=task("running-parity", horizon=horizon, p=Fraction(1, 2)))
+        yield replace(drawn, task=task("running-parity", horizon=horizon))
         yield replace(drawn, task=task("modulo-counter", horizon=horizon, modulus=3))
 
 

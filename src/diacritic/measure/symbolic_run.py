@@ -85,8 +85,10 @@ def _confused(machine: CodeMachine, listed: Episodes) -> Control:
     for seen, before in zip(listed.observations, listed.previous, strict=True):
         state, code, _ = policy.step(state, seen, before)
         codes.append(code)
-    symbols = np.array(listed.symbols)
-    trace = ExpertTrace(np.stack(codes), symbols, np.array(listed.previous), np.array(listed.laws), listed.weights)
+    code, symbol, previous, law = (
+        np.stack(list(rows)).astype(np.int64) for rows in (codes, listed.symbols, listed.previous, listed.laws)
+    )
+    trace = ExpertTrace(code, symbol, previous, law, listed.weights)
     found = conflicts(trace)
     text = (
         f"{len(found)}; the heaviest: {found[0]}" if found else "no state holds histories that need different actions"
