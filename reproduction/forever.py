@@ -7,6 +7,7 @@ in a process of its own, with a limit of time and memory. Rows go to results/for
 import hashlib
 import multiprocessing
 import multiprocessing.connection
+import re
 import resource
 import signal
 import time
@@ -30,6 +31,7 @@ Row = dict[str, Any]
 ROUNDING = Fraction(1, 4)  # by which the rows of a file may miss the sum 1
 MEMORY = 4 * 2**30
 EFFORT = Effort(posteriors=20_000, window=3, horizon=2, steps=2, seconds=1.0)
+CONSTANTS = {"N": "4", "R": "1", "RADIUS": "2", "ENERGY": "3", "sl": "1/10", "K": "2", "T": "4"}  # where left open
 EXPERTS = ("random controller", "policy graph", "QMDP", "privileged")
 
 
@@ -38,7 +40,7 @@ def cases(folder: Path) -> list[tuple[Path, str]]:
     result: list[tuple[Path, str]] = []
     seen: set[str] = set()
     for path in sorted(folder.rglob("*")):
-        symbolic = path.suffix in (".templ", ".prism", ".nm") and path.is_file() and "\npomdp" in "\n" + _text(path)
+        symbolic = path.suffix in (".drn", ".templ", ".prism", ".nm") and path.is_file() and _is_pomdp(_text(path))
         if not symbolic and path.suffix != ".pomdp":
             continue
         content = _text(path) if symbolic else _content(path)
@@ -46,6 +48,10 @@ def cases(folder: Path) -> list[tuple[Path, str]]:
             seen.add(content)
             result += [(path, expert) for expert in (EXPERTS[:1] if symbolic else EXPERTS)]
     return sorted(result, key=lambda case: (EXPERTS.index(case[1]), case[0].stat().st_size))
+
+
+def _is_pomdp(text: str) -> bool:
+    return re.search(r"^(pomdp|@type: POMDP)\b", text, re.MULTILINE) is not None
 
 
 def _content(path: Path) -> str:
@@ -66,8 +72,11 @@ def _text(path: Path) -> str:
 def process_of(path: Path, expert: str) -> tuple[Process, Row]:
     """The expert in the world of a file, and what is said of both."""
     if path.suffix != ".pomdp":
-        world = load_world(path)
-        return world.process(random_controller(world)), {"states": len(world.states)}
+        names = re.findall(r"^\s*const\s+\w+\s+(\w+)\s*;", _text(path), re.MULTILINE)
+        constants = ",".join(f"{name}={CONSTANTS[name]}" for name in names if name in CONSTANTS)
+        world = load_world(path, constants)
+        row = {"states": len(world.states), **({"constants": constants} if constants else {})}
+        return world.process(random_controller(world)), row
     problem = load_pomdp(path, ROUNDING)
     world = World.from_problem(problem)
     row = {"states": len(problem.states), "renormalised_rows": len(problem.renormalised)}

@@ -602,6 +602,7 @@ class Checker:
             bad = any(self.law[a] != self.law[b] for a, b in pairs)
             require(bad == (step < k), f"frames: {step} past steps {'do not' if bad else 'already'} fix the law")
             pairs = {pair for a, b in pairs for pair in self.alike(a, b, actions)} if step < k else pairs
+            pairs |= {(node, node) for node in self.first.values()}  # before the first step everything looks alike
         return f"{k} past steps of {kind} fix the law, and no fewer do"
 
     def alike(self, first: int, second: int, actions: bool) -> list[tuple[int, int]]:

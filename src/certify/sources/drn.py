@@ -76,6 +76,7 @@ def read_drn(text: str, name: str = "", names: Sequence[str] | None = None) -> E
 def _states(body: str, line: int) -> list[_State]:
     states: list[_State] = []
     row: dict[int, Fraction] | None = None
+    values: dict[str, Fraction] = {}
     for number, raw in enumerate(body.split("\n"), line):
         words = raw.partition("//")[0].strip()
         if not words:
@@ -93,7 +94,9 @@ def _states(body: str, line: int) -> list[_State]:
             target, _, value = words.partition(" : ")
             if not target.isdecimal() or not _NUMBER.fullmatch(value):
                 raise UserError(place, "expected 'STATE : PROBABILITY'")
-            row[int(target)] = rational(value, place)
+            if value not in values:
+                values[value] = rational(value, place)
+            row[int(target)] = values[value]
         else:
             raise UserError(place, "expected a state with its observation, an action, or 'STATE : PROBABILITY'")
     return states

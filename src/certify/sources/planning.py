@@ -134,8 +134,8 @@ def random_controller(world: World, nodes: int = 3, seed: int = 0) -> Controller
         return Controller(0, law, {(n, o): chance.randrange(nodes) for n in law for o in world.observations})
     able = available(world)
     laws = {(n, o): chance.choice(able[o]) for n in range(nodes) for o in able}
-    after = {(node, o): chance.randrange(nodes) for node in laws for o in able}
-    return Controller({o: (0, o) for o in able}, laws, lambda node, action, shown: (after[node, shown], shown))
+    after = {node: chance.randrange(nodes) for node in laws}
+    return Controller({o: (0, o) for o in able}, laws, lambda node, action, shown: (after[node[0], shown], shown))
 
 
 def available(world: World) -> dict[str, list[str]]:

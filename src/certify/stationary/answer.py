@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +26,7 @@ from certify.stationary.merging import Codes, fewest_codes
 from certify.stationary.observer import MOST_NODES, MixedLaws, Observer, TooMany, support_observer
 from certify.stationary.posteriors import MOST_POSTERIORS, posterior_observer
 from certify.stationary.process import Process
-from certify.stationary.rates import Bits, Rates, class_chain, stationary_rates
+from certify.stationary.rates import Bits, Rates, class_chain, enclosed_rates, stationary_rates
 from certify.stationary.relation import Relation, compatibility, separating_word
 from certify.stationary.windows import Windows, sure_conflicts, window_observer
 
@@ -38,7 +39,6 @@ REGIMES = {
 }
 _MOST_CODES = 2_000  # strong classes whose codes are counted
 _MOST_FLOOR = 250  # windows whose long run is computed for the floor of regime 3
-_MOST_FRAMES = 400  # strong classes whose frames are counted
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class StationaryAnswer:
     @property
     def certified(self) -> bool:
         """Whether the bits in the long run are proved."""
-        return self.exact and self.rates is not None and self.rates.mean.exact
+        return self.exact and self.rates is not None and self.rates.mean.proved
 
     @cached_property
     def machine(self) -> StationaryMachine:
@@ -110,9 +110,13 @@ class StationaryAnswer:
     @cached_property
     def frames(self) -> tuple[Frames, ...]:
         """How many past steps fix the law: with actions, and by observations alone; none where it is not computed."""
-        if not self.exact or self.observer.kind == "group" or self.relation.observer.size > _MOST_FRAMES:
+        if not self.exact or self.observer.kind == "group":
             return ()
-        return tuple(frames(self.relation.observer, actions) for actions in (True, False))
+        counted: list[Frames] = []
+        for actions in (True, False):
+            with suppress(TooMany):
+                counted.append(frames(self.relation.observer, actions))
+        return tuple(counted)
 
     @cached_property
     def witnesses(self) -> tuple[str, ...]:
@@ -224,6 +228,8 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
     if not inexact and observer.kind != "group" and relation.observer.size <= _MOST_CODES:
         codes = fewest_codes(relation.observer, relation.conflicts, effort.seconds)
     rates = _rates(process, relation, effort, MOST_WORK // 10 if inexact else MOST_WORK)
+    if rates is None and not inexact:
+        rates = enclosed_rates(process, relation)
     while rates is None and inexact and windows is not None and windows.k:  # a shorter window has fewer nodes
         windows = window_observer(process, windows.k - 1)
         observer, relation = windows.observer, compatibility(windows.observer)
@@ -310,4 +316,4 @@ def _conflict_text(observer: Observer, first: int, second: int) -> str:
 def _value(bits: Bits | None, exact: bool) -> float | list[float] | None:
     if bits is None:
         return None
-    return bits.bits if bits.exact and exact else [bits.lower.bits if exact else 0.0, bits.upper.bits]
+    return bits.bits if bits.proved and exact else [bits.lower.bits if exact else 0.0, bits.upper.bits]

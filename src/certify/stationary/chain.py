@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from fractions import Fraction
 
 from certify.stationary.process import Process
 
-MOST_WORK = 3_000_000  # multiplications of fractions in one elimination
+MOST_WORK = 1_500_000  # multiplications of fractions in one elimination; long ones count as several
 Rows = list[dict[int, Fraction]]
 
 
@@ -82,7 +83,8 @@ def pairs_chain(
                     row[j] = row.get(j, Fraction(0)) + p * q
             for y, q in following or ():
                 j = number((y, moves[code, process.label(action, process.observation[y])]))
-                row[j] = row.get(j, Fraction(0)) + p * q
+                share = q if p == 1 else p * q
+                row[j] = row[j] + share if j in row else share
         rows.append(row)
     start = [begin.get(k, Fraction(0)) for k in range(len(pairs))]
     return Pairs(pairs, Chain(start, rows, [code for _, code in pairs]))
@@ -90,10 +92,11 @@ def pairs_chain(
 
 def lump(chain: Chain) -> Chain:
     """States of one label from which the same follows with equal probabilities, as one."""
+    scale = math.lcm(*(p.denominator for row in chain.rows for p in row.values()))
+    whole = [{j: p.numerator * (scale // p.denominator) for j, p in row.items()} for row in chain.rows]
     block, count = _ranked(chain.label)
     while True:
-        keys = [(block[i], _block_law(row, block)) for i, row in enumerate(chain.rows)]
-        finer, parts = _ranked(keys)
+        finer, parts = _ranked([(block[i], _block_law(row, block)) for i, row in enumerate(whole)])
         if parts == count:
             break
         block, count = finer, parts
@@ -102,8 +105,9 @@ def lump(chain: Chain) -> Chain:
         first.setdefault(k, i)
     start = [Fraction(0)] * count
     for i, p in enumerate(chain.start):
-        start[block[i]] += p
-    rows = [dict(_block_law(chain.rows[first[k]], block)) for k in range(count)]
+        if p:
+            start[block[i]] += p
+    rows = [{j: Fraction(w, scale) for j, w in _block_law(whole[first[k]], block)} for k in range(count)]
     return Chain(start, rows, [chain.label[first[k]] for k in range(count)])
 
 
@@ -112,10 +116,10 @@ def _ranked(keys: Sequence[object]) -> tuple[list[int], int]:
     return [numbers.setdefault(key, len(numbers)) for key in keys], len(numbers)
 
 
-def _block_law(row: Mapping[int, Fraction], block: list[int]) -> tuple[tuple[int, Fraction], ...]:
-    sums: dict[int, Fraction] = {}
-    for j, p in row.items():
-        sums[block[j]] = sums.get(block[j], Fraction(0)) + p
+def _block_law(row: Mapping[int, int], block: list[int]) -> tuple[tuple[int, int], ...]:
+    sums: dict[int, int] = {}
+    for j, w in row.items():
+        sums[block[j]] = sums.get(block[j], 0) + w
     return tuple(sorted(sums.items()))
 
 
@@ -194,10 +198,15 @@ def visits(
     value = {i: right.get(i, Fraction(0)) for i in members}
     order: list[tuple[int, dict[int, Fraction], Fraction]] = []
     work = 0
-    left = set(members)
-    while left:
-        i = min(left, key=lambda k: (len(into[k]) * len(out[k]), k))
-        left.remove(i)
+    queue = [(len(into[i]) * len(out[i]), i) for i in members]
+    heapq.heapify(queue)
+    while queue:
+        price, i = heapq.heappop(queue)
+        if i not in out:
+            continue
+        if price < (now := len(into[i]) * len(out[i])):  # it became dearer since it was queued
+            heapq.heappush(queue, (now, i))
+            continue
         row, stay = out.pop(i), Fraction(1)
         if i in row:
             stay -= row.pop(i)
@@ -215,6 +224,7 @@ def visits(
                 into[j].add(k)
         for j, q in scaled.items():
             value[j] += value[i] * q
+            heapq.heappush(queue, (len(into[j]) * len(out[j]), j))
         order.append((i, sources, stay))
     return _substitute(order, value)
 

@@ -8,18 +8,19 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from certify.core.exact import Ints, pair, rank
 from certify.core.graph import Graph
 from certify.core.merged import Rational
 from certify.core.reading import rational
-from certify.errors import UserError
-from certify.stationary.observer import Observer, model_observer
+from certify.stationary.observer import Observer, TooMany, model_observer
 from certify.stationary.refine import strong_classes
 from certify.stationary.relation import Matrix
 from certify.stationary.windows import distance
 
 Padding = Literal["mark", "repeat"]
-MOST_NODES = 2_000
+MOST_PAIRS = 5_000_000
 Word = tuple[tuple[str, str], ...]  # (action, observation), …
 
 
@@ -49,7 +50,7 @@ class Frames:
     actions: bool
     padding: Padding
     pairs: tuple[int, ...]  # confusable pairs of different laws with 0, 1, 2, … past steps
-    loop: Loop | None = None  # why no stack suffices; None where the padding alone confuses
+    loop: Loop | None = None  # why no stack suffices; None where even whole histories look alike
     within: Fraction = Fraction(0)  # laws this close, in total variation, count as one
 
     @property
@@ -60,7 +61,7 @@ class Frames:
             close = f" within {self.within} in total variation" if self.within else ""
             return f"the last {self.k} {kind} and the present observation fix the law{close}"
         if self.loop is None:
-            return f"no finite stack of {kind} fixes the law, because of what it shows before the first step"
+            return f"no finite stack of {kind} fixes the law, however far it reaches back before the first step"
         one, other = (" ".join(self.loop.history(k, 2)) for k in (0, 1))
         return f"no finite stack of {kind} fixes the law: [{one}] and [{other}], and longer loops"
 
@@ -76,84 +77,140 @@ def frames(observer: Observer, actions: bool = True, padding: Padding = "mark", 
     With `within`, the laws of two histories that look alike may differ by that much in total variation.
 
     Pairs of nodes that two histories with the same last j steps can reach shrink with j until nothing changes. What a
-    stack shows before the first step is `padding`: a symbol of its own, or the first observation again.
+    stack shows before the first step is `padding`: a symbol of its own, or the first observation again. Pairs are
+    listed from one step on, by what that step shows; raises `TooMany` where they are too many.
     """
     close = rational(within, "within")
     stack = _Stack.of(observer, actions, padding, close)
-    reached = stack.observation[:, None] == stack.observation
-    counts: list[int] = []
-    while True:
-        bad = reached & stack.differ
-        counts.append(int(bad.sum()) // 2)
-        if not counts[-1]:
-            return Frames(len(counts) - 1, actions, padding, tuple(counts), within=close)
+    counts = [stack.different_at_once()]
+    reached = stack.after_one_step() if counts[0] else np.zeros(0, np.int64)
+    while counts[-1]:
+        bad = reached[stack.differ(reached)]
+        counts.append(len(bad))
         after = stack.step(reached)
-        if (after == reached).all():
-            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached, bad), close)
+        if counts[-1] and len(after) == len(reached):  # the pairs only ever become fewer
+            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached, int(bad[0])), close)
         reached = after
+    return Frames(len(counts) - 1, actions, padding, tuple(counts), within=close)
 
 
 @dataclass(frozen=True)
 class _Stack:
-    """An observer whose labels are what a stack shows of a step; with nodes for the time before the first step."""
+    """An observer whose labels are what a stack shows of a step; with nodes for the time before the first step.
+
+    A pair of nodes (a, b), a ≤ b, is the integer a·size + b. Edges are sorted by source and what is shown.
+    """
 
     observer: Observer
-    observation: np.ndarray
-    differ: Matrix  # pairs of histories with different laws
-    edges: list[tuple[int, int, int, int]]  # source, what is shown, target, label
-    groups: list[tuple[np.ndarray, np.ndarray]]  # sources and targets by what is shown
+    observation: Ints
+    law: Ints  # −1 before the first step
+    far: Matrix  # of two laws: whether they are more than `within` apart
+    source: Ints
+    shown: Ints  # what is shown of a step, as a number from 0
+    target: Ints
+    label: Ints  # of the observer; −1 before the first step
 
     @staticmethod
     def of(observer: Observer, actions: bool, padding: Padding, within: Fraction) -> _Stack:
         state, count = strong_classes(observer)
         observer = observer.quotient(state, count)
-        if observer.size > MOST_NODES:
-            raise UserError("frames", f"{observer.size:,} classes are too many; at most {MOST_NODES:,} are compared")
-        width = len(observer.observations)
-        labels = observer.label.tolist()
-        edges = [
-            (source, label if actions else label % width, target, label)
-            for source, label, target in zip(observer.source.tolist(), labels, observer.target.tolist(), strict=True)
-        ]
-        observation, real = observer.observation.tolist(), observer.size
-        if padding == "repeat":  # before the first step its observation is shown again and again, without an action
-            for o, node in observer.first.items():
-                shown = -1 - o if actions else o
-                before = len(observation)
-                observation.append(o)
-                edges += [(before, shown, before, -1), (before, shown, node, -1)]
-        groups: dict[int, list[tuple[int, int]]] = {}
-        for source, shown, target, _ in edges:
-            groups.setdefault(shown, []).append((source, target))
+        width, real = len(observer.observations), observer.size
+        shown = observer.label if actions else observer.label % width
+        edges = [np.stack([observer.source, shown, observer.target, observer.label], axis=1)]
+        observation = observer.observation.tolist()
+        for o, node in observer.first.items():  # before the first step: a mark, or its observation again and again
+            again = width + o if padding == "mark" else o
+            before = real if padding == "mark" else len(observation)
+            if before == len(observation):
+                observation.append(again)
+            alike = -1 - o if actions else o
+            edges.append(
+                np.array([[before, -1 if padding == "mark" else alike, before, -1], [before, alike, node, -1]])
+            )
+        table = np.unique(np.concatenate(edges), axis=0)
+        table[:, 1] = rank(table[:, 1])[0]
+        source, shown, target, label = table[np.lexsort((table[:, 1], table[:, 0]))].T.copy()
         law = np.full(len(observation), -1)
         law[:real] = observer.law
-        differ = (law[:, None] != law) & (law[:, None] >= 0) & (law >= 0)
+        far = ~np.eye(len(observer.laws), dtype=bool)
         if within:
             far = np.array([[distance(one, other) > within for other in observer.laws] for one in observer.laws])
-            differ &= far[law[:, None], law]
-        columns = [np.array(pairs).T for pairs in groups.values()]
-        return _Stack(observer, np.array(observation), differ, edges, [(c[0], c[1]) for c in columns])
+        return _Stack(observer, np.array(observation), law, far, source, shown, target, label)
 
-    def step(self, reached: Matrix) -> Matrix:
+    @property
+    def size(self) -> int:
+        return len(self.observation)
+
+    def different_at_once(self) -> int:
+        """Pairs of one observation whose laws differ."""
+        total = 0
+        for o in np.unique(self.observation):
+            held = np.bincount(self.law[(self.observation == o) & (self.law >= 0)], minlength=len(self.far))
+            total += int(held @ self.far @ held) // 2
+        return total
+
+    def differ(self, pairs: Ints) -> NDArray[np.bool_]:
+        """Of each pair, whether the laws differ."""
+        first, second = self.law[pairs // self.size], self.law[pairs % self.size]
+        return (first >= 0) & (second >= 0) & self.far[first, second]
+
+    def coded(self, first: Ints, second: Ints) -> Ints:
+        """Pairs as integers, without order, each once."""
+        if len(first) > MOST_PAIRS:
+            raise TooMany(f"more than {MOST_PAIRS:,} pairs of histories that look alike")
+        return np.unique(np.minimum(first, second) * self.size + np.maximum(first, second))
+
+    def after_one_step(self) -> Ints:
+        """The pairs that one step which looks alike can reach."""
+        alike = rank(pair(self.observation[self.source], self.shown))[0]
+        edges = np.unique(np.stack([alike, self.target], axis=1), axis=0)
+        begin = np.searchsorted(edges[:, 0], np.arange(int(edges[-1, 0]) + 2) if len(edges) else [0])
+        inside = np.diff(begin)
+        count = inside[edges[:, 0]]
+        if int(count.sum()) > 2 * MOST_PAIRS:
+            raise TooMany(f"more than {MOST_PAIRS:,} pairs of histories that look alike")
+        first = np.repeat(edges[:, 1], count)
+        second = edges[_ranges(begin[edges[:, 0]], count), 1]
+        return self.coded(first[first <= second], second[first <= second])
+
+    def step(self, pairs: Ints) -> Ints:
         """The pairs one step later."""
-        after = np.zeros_like(reached)
-        for source, target in self.groups:
-            i, j = np.nonzero(reached[np.ix_(source, source)])
-            after[target[i], target[j]] = True
-        return after
+        ones, twos = pairs // self.size, pairs % self.size
+        begin = np.searchsorted(self.source, np.arange(self.size + 1))
+        edge, owner = _spread(begin[ones], begin[ones + 1] - begin[ones])
+        width = int(self.shown.max()) + 1 if len(self.shown) else 1
+        keys = self.source * width + self.shown
+        wanted = twos[owner] * width + self.shown[edge]
+        low, high = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
+        other, place = _spread(low, high - low)
+        return self.coded(self.target[edge[place]], self.target[other])
 
-    def before(self, reached: Matrix, pair: tuple[int, int]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    def before(self, reached: Ints, ends: tuple[int, int]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         """Pairs that lead to a pair in one step that looks alike, with the two labels."""
-        first, second = ([edge for edge in self.edges if edge[2] == node] for node in pair)
+        first, second = (np.flatnonzero(self.target == node).tolist() for node in ends)
         for a in first:
             for b in second:
-                if a[1] == b[1] and reached[a[0], b[0]]:
-                    yield (a[0], b[0]), (a[3], b[3])
+                starts = int(self.source[a]), int(self.source[b])
+                code = min(starts) * self.size + max(starts)
+                place = int(np.searchsorted(reached, code))
+                if self.shown[a] == self.shown[b] and place < len(reached) and reached[place] == code:
+                    yield starts, (int(self.label[a]), int(self.label[b]))
 
 
-def _loop(stack: _Stack, reached: Matrix, bad: Matrix) -> Loop | None:
+def _spread(begin: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """The places begin[i] … begin[i]+count[i]−1 one after the other, and the i of each."""
+    if int(count.sum()) > 4 * MOST_PAIRS:
+        raise TooMany(f"more than {MOST_PAIRS:,} pairs of histories that look alike")
+    return _ranges(begin, count), np.repeat(np.arange(len(count)), count)
+
+
+def _ranges(begin: Ints, count: Ints) -> Ints:
+    return np.repeat(begin - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+
+
+def _loop(stack: _Stack, reached: Ints, bad: int) -> Loop | None:
     """Walk back from a bad pair among the pairs that stay for ever, until one repeats."""
-    end = (int(np.argwhere(bad)[0][0]), int(np.argwhere(bad)[0][1]))
+    end = divmod(bad, stack.size)
     trail, labels = [end], list[tuple[int, int]]()
     place = {end: 0}
     while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
@@ -193,8 +194,7 @@ class _Enumeration:
                         raise UserError("process", f"more than {self.most:,} states are reached; give a smaller one")
                     self.numbers[key] = len(self.numbers)
                     self.waiting.append(key)
-                number = self.numbers[key]
-                row[number] = row.get(number, Fraction(0)) + p * q
+                row[self.numbers[key]] = p if q == 1 else p * q
         return tuple(sorted(row.items()))
 
 
@@ -202,8 +202,11 @@ def distribution(given: Any, place: str) -> dict[Any, Fraction]:
     """An exact distribution without zeros; a plain value is certain."""
     if not isinstance(given, Mapping):
         return {given: Fraction(1)}
-    law = {key: rational(p, place) for key, p in cast(Mapping[Any, Rational], given).items()}
-    if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
+    law: dict[Any, Fraction] = {}
+    for key, p in cast(Mapping[Any, Rational], given).items():
+        law[key] = p if type(p) is Fraction else rational(p, place)
+    scale = math.lcm(*(p.denominator for p in law.values()))
+    if any(p < 0 for p in law.values()) or sum(p.numerator * (scale // p.denominator) for p in law.values()) != scale:
         raise UserError(place, f"not a distribution: the probabilities sum to {sum(law.values())}")
     return {key: p for key, p in law.items() if p}
 

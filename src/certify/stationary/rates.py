@@ -11,7 +11,8 @@ from certify.core.colouring import Colouring, Limits, minimum_entropy
 from certify.core.exact import Ints, common_denominator
 from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
-from certify.stationary.chain import MOST_WORK, Chain, lump, pairs_chain
+from certify.stationary.chain import MOST_WORK, Chain, lump, pairs_chain, period, recurrent_classes
+from certify.stationary.enclosure import WIDEST, enclosed_bits
 from certify.stationary.longrun import LongRun, conditional_bits, discounted, long_run, masses
 from certify.stationary.merging import merged
 from certify.stationary.observer import Observer
@@ -34,8 +35,13 @@ class Bits:
         return self.lower == self.upper
 
     @property
+    def proved(self) -> bool:
+        """Exact, or in a proved interval that is narrower than anybody prints."""
+        return self.exact or self.upper.bits - self.lower.bits <= WIDEST
+
+    @property
     def bits(self) -> float | None:
-        return self.upper.bits if self.exact else None
+        return self.upper.bits if self.proved else None
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,19 @@ def stationary_rates(
         chain.size,
         cells,
     )
+
+
+def enclosed_rates(process: Process, relation: Relation) -> Rates | None:
+    """The bits of the unique coarsest machine in a narrow interval; None where that is not transitive, or not found."""
+    if not relation.transitive:
+        return None
+    chain = class_chain(process, relation.observer, relation.classes)
+    inside = _representatives(relation, relation.classes)
+    found = enclosed_bits(chain, [int(relation.observer.observation[s]) for s in inside])
+    if found is None:
+        return None
+    beat = period(chain.rows, recurrent_classes(chain.rows)[0])
+    return Rates(Bits(*found), None, None, (), beat, (), chain.size, relation.classes)
 
 
 def class_chain(process: Process, observer: Observer, memory: Ints, restart: bool = True) -> Chain:

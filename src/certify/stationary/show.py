@@ -47,7 +47,8 @@ def _requirement(answer: StationaryAnswer) -> list[str]:
         said.append(f"With a clock for nothing: {_text(rates.clock)} (period {rates.period}).")
     if rates.discounted is not None:
         said.append(f"Discounted: {_text(rates.discounted)}.")
-    said.append(f"Step by step: {', '.join(_short(step) for step in rates.profile)}, …")
+    if rates.profile:
+        said.append(f"Step by step: {', '.join(_short(step) for step in rates.profile)}, …")
     if len(rates.recurrent) > 1:
         for part in rates.recurrent:
             said.append(f"With probability {part.weight} it stays for ever where {_text(part.bits)} are required.")
@@ -76,7 +77,7 @@ def _structure(answer: StationaryAnswer) -> list[str]:
 
 
 def _text(bits: Bits) -> str:
-    if bits.exact:
+    if bits.proved:
         return f"{_number(bits.upper.bits)} bits"
     return f"between {_number(bits.lower.bits)} and {_number(bits.upper.bits)} bits"
 

@@ -152,34 +152,70 @@ class World:
 
     def process(self, expert: Expert) -> Process:
         """The expert acting in this world for ever."""
-        places = {action: k for k, action in enumerate(self.actions)}
-        privileged = isinstance(expert, Privileged)
-        start: dict[tuple[int, str, Node], Fraction] = {}
-        for state, p in self.start.items():
-            for shown, q in self.first[state].items() if self.first else [(-1, Fraction(1))]:
-                name = START if shown < 0 else self.observations[shown]
-                start[state, name, 0 if privileged else expert.begin(name)] = p * q
+        return _Product(self, expert).process()
 
-        def act(hidden: tuple[int, str, Node]) -> LawLike:
-            law = expert.act(self.states[hidden[0]]) if isinstance(expert, Privileged) else expert.act(hidden[2])
-            for action in distribution(law, "expert"):
-                if action not in places:
-                    raise UserError("expert", f"takes {action!r}, which is not one of {', '.join(self.actions)}")
-            return law
 
-        def move(hidden: tuple[int, str, Node], action: str) -> dict[tuple[int, str, Node], Fraction] | None:
-            state, _, node = hidden
-            reached: dict[tuple[int, str, Node], Fraction] = {}
-            rows = self.transitions[places[action]]
+Hidden = tuple[int, str, Node]  # state, last observation, node of the controller
+
+
+class _Product:
+    """A world and an expert; the rows of the world are checked once, however many nodes meet them."""
+
+    def __init__(self, world: World, expert: Expert) -> None:
+        self.world, self.expert = world, expert
+        self.places = {action: k for k, action in enumerate(world.actions)}
+        self.laws: dict[Any, dict[str, Fraction]] = {}
+        self.rows: dict[tuple[int, int], dict[int, Fraction]] = {}
+        self.shown: dict[tuple[int, int], dict[int, Fraction]] = {}
+
+    def process(self) -> Process:
+        world = self.world
+        start: dict[Hidden, Fraction] = {}
+        for state, p in distribution(world.start, "start").items():
+            for shown, q in world.first[state].items() if world.first else [(-1, Fraction(1))]:
+                name = START if shown < 0 else world.observations[shown]
+                start[state, name, 0 if isinstance(self.expert, Privileged) else self.expert.begin(name)] = p * q
+        return Process.from_generative(start, lambda hidden: hidden[1], self.act, self.move, world.name)
+
+    def act(self, hidden: Hidden) -> LawLike:
+        state, _, node = hidden
+        key = state if isinstance(self.expert, Privileged) else node
+        if key not in self.laws:
+            expert, name = self.expert, self.world.states[state]
+            law = distribution(expert.act(name) if isinstance(expert, Privileged) else expert.act(node), "expert")
+            for action in law:
+                if action not in self.places:
+                    listed = ", ".join(self.world.actions)
+                    raise UserError("expert", f"takes {action!r}, which is not one of {listed}")
+            self.laws[key] = law
+        return self.laws[key]
+
+    def move(self, hidden: Hidden, action: str) -> dict[Hidden, Fraction] | None:
+        state, shown_now, node = hidden
+        a = self.places[action]
+        reached: dict[Hidden, Fraction] = {}
+        for target, p in self.row(a, state, shown_now).items():
+            for shown, q in self.emission(a, target).items():
+                name = self.world.observations[shown]
+                both = p if q == 1 else p * q
+                if isinstance(self.expert, Privileged):
+                    reached[target, name, 0] = both
+                    continue
+                for following, r in self.expert.advance(node, action, name).items():
+                    reached[target, name, following] = both if r == 1 else both * r
+        return reached or None
+
+    def row(self, a: int, state: int, shown: str) -> dict[int, Fraction]:
+        if (a, state) not in self.rows:
+            rows, action = self.world.transitions[a], self.world.actions[a]
             if isinstance(rows, Mapping) and state not in rows:
-                raise UserError("expert", f"takes {action!r} at {hidden[1]!r}, where it cannot be taken")
-            for target, p in rows[state].items():
-                for shown, q in self.emissions[places[action]][target].items():
-                    name = self.observations[shown]
-                    nodes = {0: Fraction(1)} if isinstance(expert, Privileged) else expert.advance(node, action, name)
-                    for following, r in nodes.items():
-                        key = (target, name, following)
-                        reached[key] = reached.get(key, Fraction(0)) + p * q * r
-            return reached or None
+                raise UserError("expert", f"takes {action!r} at {shown!r}, where it cannot be taken")
+            given = rows[state]
+            self.rows[a, state] = distribution(given, f"T: {action} : {self.world.states[state]}") if given else {}
+        return self.rows[a, state]
 
-        return Process.from_generative(start, lambda hidden: hidden[1], act, move, self.name)
+    def emission(self, a: int, state: int) -> dict[int, Fraction]:
+        if (a, state) not in self.shown:
+            given = self.world.emissions[a][state]
+            self.shown[a, state] = distribution(given, f"O: {self.world.actions[a]} : {self.world.states[state]}")
+        return self.shown[a, state]

@@ -69,6 +69,23 @@ def test_fewer_frames_suffice_where_laws_may_differ_a_little(within: int | str, 
     assert ("within" in found.text) == bool(within)
 
 
+def test_whole_histories_may_look_alike_without_actions():
+    """Two actions of the first step lead to one observation and two laws; later everything is the same."""
+    half = Fraction(1, 2)
+    after = {("go", "a"): "left", ("go", "b"): "right"}
+    process = Process.from_generative(
+        {"go": 1},
+        lambda x: "fork" if x in ("left", "right") else x,
+        lambda x: {"a": half, "b": half} if x == "go" else x,
+        lambda x, action: after.get((x, action), "rest"),
+    )
+    observer = support_observer(process)
+    assert frames(observer).k == 1
+    alone = frames(observer, actions=False)
+    assert alone.k is None
+    assert "however far it reaches back" in alone.text
+
+
 def follow(process: Process, history: tuple[str, ...]) -> dict[str, Fraction]:
     for words, alpha in histories(process, (len(history) + 1) // 2):
         if words == history:

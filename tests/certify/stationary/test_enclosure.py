@@ -1,0 +1,54 @@
+"""Long runs in floating point: the interval holds the exact bits, and nothing is claimed where it would be wide."""
+
+from fractions import Fraction
+
+import pytest
+from stationary_twin import random_process
+
+from certify.stationary import answer as answers
+from certify.stationary.answer import Effort, certify_forever
+from certify.stationary.chain import Chain
+from certify.stationary.enclosure import WIDEST, enclosed_bits
+from certify.stationary.rates import enclosed_rates
+from certify.stationary.zoo import build
+
+QUICK = Effort(horizon=0, posteriors=200, window=0, steps=1, seconds=0.0)
+
+
+@pytest.mark.parametrize("name", ["counter", "delayed-cue", "memory-chain", "hallway", "tiger", "cheese-maze"])
+def test_the_interval_holds_the_exact_bits(name: str):
+    answer = certify_forever(build(name), QUICK)
+    rates = enclosed_rates(answer.process, answer.relation)
+    assert rates is not None
+    assert answer.rates is not None
+    assert rates.mean.lower <= answer.rates.mean.lower <= rates.mean.upper
+    assert rates.mean.proved
+    assert not rates.mean.exact
+
+
+def test_random_models_agree():
+    enclosed = 0
+    for seed in range(60):
+        answer = certify_forever(random_process(seed), QUICK)
+        rates = enclosed_rates(answer.process, answer.relation)
+        if rates is not None and answer.rates is not None:
+            enclosed += 1
+            assert rates.mean.lower <= answer.rates.mean.lower <= rates.mean.upper
+    assert enclosed > 20
+
+
+def test_two_recurrent_classes_and_slow_chains_are_left_alone():
+    one = Fraction(1)
+    assert enclosed_bits(Chain([one / 2, one / 2], [{0: one}, {1: one}], [0, 1]), [0, 0]) is None
+    rare = Fraction(1, 10**12)  # the time until the root is so long that rounding decides
+    slow = Chain([one, Fraction(0)], [{0: 1 - rare, 1: rare}, {0: rare, 1: 1 - rare}], [0, 1])
+    assert enclosed_bits(slow, [0, 0]) is None
+    assert WIDEST <= 1e-9
+
+
+def test_an_answer_falls_back_to_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(answers, "MOST_WORK", 0)
+    answer = certify_forever(build("delayed-cue", mean=10), QUICK)
+    assert answer.certified
+    assert answer.to_dict()["bits"] == pytest.approx(10 / 11, abs=1e-9)
+    assert answer.to_dict()["profile"] == []
