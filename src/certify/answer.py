@@ -20,6 +20,9 @@ from certify.machines.machine import Machine
 from certify.progress import working
 from certify.witness import Witness, a2_witness, a4_witness, transitivity_witness
 
+_SYMBOLS = {"history": "H_history", "instantaneous": "H_G", "classes": "H_Gamma", "strong": "H_Gamma_strong"}
+"""Entropies of a step, as the format of answers calls them."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -176,25 +179,9 @@ class Answer:
                 {"claim": w.claim, "t": w.t, "histories": list(w.histories), "text": w.text} for w in self.witnesses
             ],
             "steps": [
-                {
-                    "t": s.t,
-                    "histories": s.histories,
-                    "H_history": s.history,
-                    "H_G": s.instantaneous,
-                    "H_Gamma": s.classes,
-                    "H_Gamma_strong": s.strong,
-                    "anticipatory": s.anticipatory,
-                    "lower": s.lower,
-                    "upper": s.upper,
-                    "rate": s.rate,
-                    "states": s.states,
-                    "a2": s.a2,
-                    "a4": s.a4,
-                    "transitive": s.transitive,
-                    "decided": s.decided,
-                    "method": s.method,
-                }
-                for s in self.steps
+                {_SYMBOLS.get(name, name): value for name, value in vars(step).items()}
+                | {"anticipatory": step.anticipatory}
+                for step in self.steps
             ],
             "seconds": self.seconds,
         }

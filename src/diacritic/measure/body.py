@@ -64,9 +64,7 @@ class BodyMemory:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {"variable": self.variable, "window": self.window, "found": self.found} | {
-            "steps": [asdict(step) for step in self.steps]
-        }
+        return {**asdict(self), "found": self.found}
 
 
 def body_memory(
@@ -108,14 +106,8 @@ def body_memory(
     holm = import_optional("statsmodels.stats.multitest", "measure").multipletests(raw.reshape(-1), method="holm")[1]
     adjusted = np.asarray(holm).reshape(raw.shape)
     apart = np.max(distance, axis=0)
-    return BodyMemory(
-        variable,
-        window,
-        tuple(
-            Separation(int(t), float(apart[k]), float(raw[k].min()), float(adjusted[k].min()))
-            for k, t in enumerate(steps)
-        ),
-    )
+    rows = np.stack([apart, raw.min(1), adjusted.min(1)], 1).tolist()
+    return BodyMemory(variable, window, tuple(Separation(int(t), *row) for t, row in zip(steps, rows, strict=True)))
 
 
 def _within(rows: NDArray[np.float64], symbols: Ints) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ passes no judgement: it shows whether the code of step t holds all the rest of t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,8 +155,8 @@ def attribute(
     own = _decisions(policy, episodes, decisions, decide)
     for s in decisions:
         for t in _moments(episodes, s):
-            host, donor, weight, exact = _pairs(episodes, t, s, rng, most)
-            trials.append(_try(policy, episodes, decide, own[s], (host, donor), weight, exact, t, s, least))
+            pairs = _pairs(episodes, t, s, rng, most)
+            trials.append(_try(policy, episodes, decide, own[s], pairs, t, s, least))
     return Attribution(tuple(trials))
 
 
@@ -243,8 +243,14 @@ def _moments(episodes: Episodes, s: int) -> list[int]:
     return sorted({first, (first + s - 1) // 2, s - 1}) if first < s else []
 
 
-def _pairs(episodes: Episodes, t: int, s: int, rng: np.random.Generator, most: int) -> tuple[Ints, Ints, Floats, bool]:
-    """Hosts, donors and weights of the pairs, and whether these are all."""
+class _Pairs(NamedTuple):
+    host: Ints
+    donor: Ints
+    weight: Floats
+    exact: bool  # these are all
+
+
+def _pairs(episodes: Episodes, t: int, s: int, rng: np.random.Generator, most: int) -> _Pairs:
     alike = joint(*episodes.symbols[t : s + 1], *episodes.actions[t:s])
     law, weight = episodes.laws[s], episodes.weights
     size = np.bincount(alike)[alike] - np.bincount(part := joint(alike, law))[part]
@@ -253,7 +259,7 @@ def _pairs(episodes: Episodes, t: int, s: int, rng: np.random.Generator, most: i
         one, two = np.nonzero((alike[some, None] == alike[some]) & (law[some, None] != law[some]))
         host, donor = some[one], some[two]
         mass = weight[host] * weight[donor]
-        return host, donor, mass / mass.sum(), True
+        return _Pairs(host, donor, mass / mass.sum(), True)
     others = np.bincount(alike, weight)[alike] - np.bincount(part, weight)[part]
     chance = np.where(size > 0, weight * others, 0.0)
     host = rng.choice(len(law), most, p=chance / chance.sum())
@@ -263,26 +269,18 @@ def _pairs(episodes: Episodes, t: int, s: int, rng: np.random.Generator, most: i
         one = host[mine[0]]
         share = np.where((alike == alike[one]) & (law != law[one]), weight, 0.0)
         donor[mine] = rng.choice(len(law), len(mine), p=share / share.sum())
-    return host, donor, np.full(most, 1 / most), False
+    return _Pairs(host, donor, np.full(most, 1 / most), False)
 
 
 def _try(
-    policy: Policy,
-    episodes: Episodes,
-    decide: Decide,
-    own: Ints,
-    pair: tuple[Ints, Ints],
-    weight: Floats,
-    exact: bool,
-    t: int,
-    s: int,
-    least: float,
+    policy: Policy, episodes: Episodes, decide: Decide, own: Ints, pairs: _Pairs, t: int, s: int, least: float
 ) -> Trial:
-    name, decided = f"step {s + 1}, changed after {t + 1}", own[pair[0]] != own[pair[1]]
-    drawn, total = len(decided), float(weight[decided].sum() / weight.sum())
-    if not total > least:
-        return Trial(name, t, s, drawn, exact, total)
-    host, donor = (side[decided] for side in pair)
+    decided, weight = own[pairs.host] != own[pairs.donor], pairs.weight
+    total = float(weight[decided].sum() / weight.sum())
+    trial = Trial(f"step {s + 1}, changed after {t + 1}", t, s, len(decided), pairs.exact, total)
+    if not trial.decided > least:
+        return trial
+    host, donor = pairs.host[decided], pairs.donor[decided]
     share = weight[decided] / weight[decided].sum()
 
     def after(rows: Ints) -> Any:
@@ -303,7 +301,7 @@ def _try(
     kept = (reset[0] == own[host]) & (reset[1] == own[donor])
     crossed = (reset[0] == own[donor]) & (reset[1] == own[host])
     erased = Effect(_mass(share, crossed), _mass(share, kept))
-    return Trial(name, t, s, drawn, exact, total, effect(swap), effect(shuffle), erased, effect(frozen))
+    return replace(trial, swap=effect(swap), shuffle=effect(shuffle), reset=erased, freeze=effect(frozen))
 
 
 def _mass(share: Floats, chosen: Bools) -> float:

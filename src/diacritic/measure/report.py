@@ -2,22 +2,19 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from certify.errors import UserError
 from diacritic.measure.statistics import wilson
 from diacritic.measure.verdict import QUESTIONS, Control, Verdict
 
 _GOOD = {"sufficient": "yes", "surplus": "no", "sole": "yes"}
 _PARTS = ("sufficiency", "rate", "attribution")
 # controls that ask for the verdict a second time: what the first one, and what the second one, was found on
-_TWICE = (
+_TWICE: tuple[tuple[str, str, str], ...] = (
     ("own occupancy", "expert occupancy", "own occupancy"),
     ("fresh recording", "first recording", "fresh recording"),
 )
@@ -68,7 +65,7 @@ def _agreement(verdicts: Sequence[Verdict], name: str, first: str, second: str) 
     if not found:
         return []
     one, two, seeds = zip(*found, strict=True)
-    return [*Agreement.of(one, two, seeds).lines(first, second), ""]
+    return [*agreement(one, two, seeds, (first, second)), ""]
 
 
 def wide_console() -> Console:
@@ -102,53 +99,16 @@ def _coloured(word: str, style: str) -> Text:
     return Text(word, style=style)
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Runs by their two verdicts."""
-
-    both: int
-    neither: int
-    first_only: tuple[int, ...]  # seeds that pass the first alone
-    second_only: tuple[int, ...]
-
-    @staticmethod
-    def of(first: ArrayLike, second: ArrayLike, seeds: Sequence[int] | None = None) -> "Agreement":
-        """From two verdicts of each run, in the same order."""
-        one, two = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
-        names = list(range(len(one)) if seeds is None else seeds)
-        if one.shape != two.shape or one.ndim != 1 or len(names) != len(one) or not len(one):
-            raise UserError("verdicts", f"{one.size} and {two.size} of {len(names)} runs; each run needs both")
-        return Agreement(
-            int((one & two).sum()),
-            int((~one & ~two).sum()),
-            tuple(names[k] for k in np.flatnonzero(one & ~two)),
-            tuple(names[k] for k in np.flatnonzero(~one & two)),
-        )
-
-    @property
-    def runs(self) -> int:
-        return self.both + self.neither + len(self.first_only) + len(self.second_only)
-
-    @property
-    def agree(self) -> int:
-        return self.both + self.neither
-
-    @property
-    def share(self) -> float:
-        return self.agree / self.runs
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % of the share, Wilson."""
-        return wilson(self.agree, self.runs)
-
-    def lines(self, first: str = "expert occupancy", second: str = "own occupancy") -> list[str]:
-        """The table in words."""
-        low, high = self.interval
-        width = max(len(f"{first} passes"), len(f"{first} fails"))
-        rows = (("passes", self.both, len(self.first_only)), ("fails", len(self.second_only), self.neither))
-        head = f"{'':{width}}  {second} passes  fails"
-        table = [f"{f'{first} {word}':{width}}  {a:>{len(second) + 7}}  {b:>5}" for word, a, b in rows]
-        said = f"{self.agree}/{self.runs} verdicts agree ({self.share:.2f}, 95 % {low:.2f}–{high:.2f})"
-        switched = sorted({*self.first_only, *self.second_only})
-        return [head, *table, f"{said}; switched: {', '.join(map(str, switched)) or 'none'}"]
+def agreement(first: Sequence[bool], second: Sequence[bool], seeds: Sequence[int], names: tuple[str, str]) -> list[str]:
+    """How many runs pass the first, the second, both or neither of two verdicts, in words; `names` are theirs."""
+    one, two = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
+    counts = [[int((a & b).sum()) for b in (two, ~two)] for a in (one, ~one)]
+    agree, runs = counts[0][0] + counts[1][1], len(one)
+    low, high = wilson(agree, runs)
+    heads = [f"{names[0]} {word}" for word in ("passes", "fails")]
+    table = [
+        f"{head:{len(heads[0])}}  {a:>{len(names[1]) + 7}}  {b:>5}" for head, (a, b) in zip(heads, counts, strict=True)
+    ]
+    said = f"{agree}/{runs} verdicts agree ({agree / runs:.2f}, 95 % {low:.2f}–{high:.2f})"
+    switched = ", ".join(str(seed) for seed, a, b in zip(seeds, one, two, strict=True) if a != b) or "none"
+    return [f"{'':{len(heads[0])}}  {names[1]} passes  fails", *table, f"{said}; switched: {switched}"]

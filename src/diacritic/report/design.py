@@ -17,8 +17,9 @@ def designed(task: Task) -> Model:
     """A task as it is designed, every hidden configuration equally likely."""
     hidden = configurations(task)
     (seen, shown), (acted, actions) = task.symbolic_observations(hidden), task.symbolic_actions(hidden)
-    names = {"observation_names": shown, "action_names": actions}
-    return Model.from_arrays(seen.T, acted.T, **names, empirical=True, name=task.title)
+    return Model.from_arrays(
+        seen.T, acted.T, observation_names=shown, action_names=actions, empirical=True, name=task.title
+    )
 
 
 def configurations(task: Task) -> dict[str, np.ndarray]:

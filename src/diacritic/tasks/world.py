@@ -7,7 +7,7 @@ P(O_{t+1} | H_t, A_t), which is the world's own where (A2) holds.
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,25 +26,8 @@ class View(NamedTuple):
     correct: frozenset[int]
 
 
-class World(Protocol):
-    """A finite task as the policy meets it."""
-
-    def starts(self) -> Weighted: ...
-
-    def look(self, state: WorldState) -> View: ...
-
-    def answer(self, state: WorldState, action: int) -> Weighted:
-        """Where an action leads; nowhere if the world has no answer."""
-        ...
-
-
-def world_of(model: Model) -> World:
-    """The world of a model: living if it knows its dynamics, recorded otherwise."""
-    return RecordedWorld(model) if model.dynamics is None else LivingWorld(model)
-
-
 class LivingWorld:
-    """A state is (latent, names of the actions so far)."""
+    """A state is (latent, names of the actions so far); an action without an answer leads nowhere."""
 
     def __init__(self, model: Model) -> None:
         if model.dynamics is None:
@@ -95,6 +78,14 @@ class RecordedWorld:
             for edge in range(begin, end)
             if level.action[edge] == action
         ]
+
+
+World = LivingWorld | RecordedWorld
+
+
+def world_of(model: Model) -> World:
+    """The world of a model: living if it knows its dynamics, recorded otherwise."""
+    return RecordedWorld(model) if model.dynamics is None else LivingWorld(model)
 
 
 class Urn:

@@ -1,6 +1,7 @@
 """The report says everything in plain words; colour is added only where there is a terminal."""
 
 import io
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -8,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from certify.errors import UserError
 from diacritic.measure.gates import Judgement
-from diacritic.measure.report import Agreement, show, summary
+from diacritic.measure.report import agreement, show, summary
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, judge, same_verdict
 
 
@@ -72,29 +72,19 @@ def test_second_verdicts_are_summed_up_where_there_are_any(capsys: pytest.Captur
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_every_run_is_counted_once(verdicts: list[tuple[bool, bool]]) -> None:
     first, second = zip(*verdicts, strict=True)
-    table = Agreement.of(first, second)
-    assert table.runs == len(verdicts)
-    assert table.agree == sum(a == b for a, b in verdicts)
-    assert table.both == sum(a and b for a, b in verdicts)
-    assert list(table.first_only) == [k for k, (a, b) in enumerate(verdicts) if a and not b]
-    assert list(table.second_only) == [k for k, (a, b) in enumerate(verdicts) if b and not a]
-    low, high = table.interval
-    assert low <= table.share + 1e-12
-    assert table.share <= high + 1e-12
+    _, passes, fails, said = agreement(first, second, range(len(verdicts)), ("one", "two"))
+    counts = [int(word) for row in (passes, fails) for word in row.split()[2:]]
+    assert counts == [verdicts.count((a, b)) for a, b in itertools.product((True, False), repeat=2)]
+    assert said.startswith(f"{counts[0] + counts[3]}/{len(verdicts)} verdicts agree")
+    switched = [str(k) for k, (a, b) in enumerate(verdicts) if a != b]
+    assert said.endswith(f"switched: {', '.join(switched) or 'none'}")
 
 
 def test_the_table_in_words() -> None:
-    table = Agreement.of([True, True, False, False], [True, False, False, False], seeds=[10, 11, 12, 13])
-    assert table.lines() == [
+    verdicts = [True, True, False, False], [True, False, False, False]
+    assert agreement(*verdicts, [10, 11, 12, 13], ("expert occupancy", "own occupancy")) == [
         "                         own occupancy passes  fails",
         "expert occupancy passes                     1      1",
         "expert occupancy fails                      0      2",
         "3/4 verdicts agree (0.75, 95 % 0.30–0.95); switched: 11",
     ]
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(UserError, match="verdicts: 2 and 3 of 2 runs"):
-        Agreement.of([True, False], [True, False, True])
-    with pytest.raises(UserError, match="verdicts: 0 and 0"):
-        Agreement.of([], [])

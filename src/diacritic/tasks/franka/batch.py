@@ -12,7 +12,7 @@ from diacritic.tasks.franka import expert, observation, scene
 from diacritic.tasks.franka.control import Arm
 from diacritic.tasks.franka.film import FilmCamera
 from diacritic.tasks.franka.layout import ACTION_WIDTH, executable
-from diacritic.tasks.franka.objects import REST, AttachedObject, FreeObject, Object
+from diacritic.tasks.franka.objects import REST, AttachedObject, FreeObject
 from diacritic.tasks.franka.pixels import Cameras, states
 from diacritic.tasks.franka.task import FrankaTask
 from diacritic.tasks.franka.timeline import segments
@@ -43,7 +43,7 @@ class FrankaBatch:
                 raise UserError(name, f"{count} of them; give at least 1")
         self.task, self.episodes, self.policies, self.envs = task, episodes, policies, policies * episodes
         self.arm = Arm(task.physical, self.envs, threads)
-        self.object: Object = FreeObject(self.arm) if task.physical else AttachedObject(self.arm)
+        self.object = FreeObject(self.arm) if task.physical else AttachedObject(self.arm)
         self.t = task.horizon  # nothing to step before the first reset
         self._segments = segments(task.steps)
         self._processes = processes

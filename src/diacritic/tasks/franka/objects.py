@@ -1,7 +1,5 @@
 """The object in two forms with one interface: attached without contact, or free and held by friction."""
 
-from typing import Protocol
-
 import numpy as np
 
 from diacritic.tasks.franka import scene
@@ -14,34 +12,19 @@ _HELD = np.array([0.0, 0.0, 0.005])  # where the hand holds it, in the tool's fr
 _SEAT_HEIGHT = 0.003  # a fixture holds the object this far above the table and lets it settle
 
 
-class Object(Protocol):
-    """What the task asks of its object."""
+class AttachedObject:
+    """A weightless object: the hand takes it in a canonical pose and sets it down upright, so nothing else is kept."""
 
     position: np.ndarray
     """Centre (n, 3)."""
     orientation: np.ndarray
     """Quaternion (n, 4)."""
 
-    def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
-        """Stand at `place` (n, 2) with the given masses (n,)."""
-        ...
-
-    def seat(self) -> None:
-        """A fixture returns every object that is not gripped to where it began."""
-        ...
-
-    def update(self) -> None:
-        """Bring position and orientation up to date after the physics."""
-        ...
-
-
-class AttachedObject:
-    """A weightless object: the hand takes it in a canonical pose and sets it down upright, so nothing else is kept."""
-
     def __init__(self, arm: Arm) -> None:
         self._arm = arm
 
     def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
+        """Stand at `place` (n, 2) with the given masses (n,)."""
         self.position = np.column_stack([place, np.full(len(place), REST)])
         self.orientation = np.tile(UPRIGHT, (len(place), 1))
         self._held = np.zeros(len(place), bool)
@@ -49,10 +32,12 @@ class AttachedObject:
         self._arm.batch.mocap_pos[:, 0] = self.position
 
     def seat(self) -> None:
+        """A fixture returns every object that is not gripped to where it began."""
         free = ~self._arm.closing
         self.position[free] = self._spawn[free]
 
     def update(self) -> None:
+        """Bring position and orientation up to date after the physics."""
         tool, closing = self._arm.tool, self._arm.closing
         away = np.abs(tool - self.position)
         near = (np.hypot(away[:, 0], away[:, 1]) < _NEAR) & (away[:, 2] < _NEAR)
