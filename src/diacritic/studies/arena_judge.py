@@ -44,8 +44,8 @@ SHUFFLES, TIMED = 99, 200
 class Trained:
     """What a trained cohort leaves for its judge, in any process."""
 
-    parameters: Mapping[str, Tensor]
-    diverged: Tensor
+    parameters: Mapping[str, NDArray[Any]]
+    diverged: tuple[bool, ...]
     updates: int
     seconds: float
     """Of the whole cohort."""
@@ -77,12 +77,12 @@ def prepared_of(cell: Cell, demos: Path) -> tuple[Any, Prepared]:
 def judge(cell: Cell, trained: Trained | None, demos: Path) -> list[Row]:
     """The rows of a cell; without a trained cohort it is trained here (`certified` needs no updates)."""
     begun = time.perf_counter()
-    cohort = cohort_of(cell, demos, parameters=None if trained is None else trained.parameters)
+    given = None if trained is None else {name: torch.from_numpy(value) for name, value in trained.parameters.items()}
+    cohort = cohort_of(cell, demos, parameters=given)
     if trained is None:
         took = time.perf_counter() - begun
-        trained = Trained({}, cohort.optimiser.diverged, cell.steps, took, (None,) * cell.seeds, "cpu")
-    else:
-        cohort.optimiser.diverged |= trained.diverged
+        trained = Trained({}, (False,) * cell.seeds, cell.steps, took, (None,) * cell.seeds, "cpu")
+    cohort.optimiser.diverged |= torch.tensor(trained.diverged)
     rows = _recorded_rows(cell, cohort, demos) if cell.task.recorded else _symbolic_rows(cell, cohort)
     count, latency = parameter_count(cohort), one_step(cohort)
     share = trained.seconds / cell.seeds

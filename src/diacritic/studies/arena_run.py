@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import product
@@ -141,17 +141,18 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
         for one in round_robin(_started(others, settings, stop), settings.together):
             if one.whole:
                 hand_over(one.cell, _trained(one))
-        wait(judging)
-        _collect(judging, ledger, say)
+        for _ in as_completed(list(judging)):
+            _collect(judging, ledger, say)
 
 
 def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> Iterator[Training]:
     for cell in chosen:
         if time.monotonic() > stop:
             return
-        cohort = cohort_of(cell, settings.demos, settings.device)
-        if not cell.task.recorded:
-            cohort = Watched(cohort.plan, cohort.given, settings.device)
+        if cell.task.recorded:
+            cohort = cohort_of(cell, settings.demos, settings.device)
+        else:
+            cohort = Watched(plan_of(cell), from_model(model_of(cell.task)), settings.device)
         yield Training(cohort=cohort, end=cell.steps, cell=cell, stop=stop)
 
 
@@ -160,10 +161,11 @@ def _trained(one: Training) -> Trained:
     if one.cell.task.recorded and cohort.plan.learner.forget:
         cohort = forgotten(cohort).cohort
         one.seconds += time.perf_counter() - begun
-    parameters = {name: value.detach().cpu() for name, value in cohort.parameters.items()}
+    parameters = {name: value.detach().cpu().numpy() for name, value in cohort.parameters.items()}
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
     first = cohort.first if isinstance(cohort, Watched) else (None,) * len(cohort.plan.runs)
-    return Trained(parameters, cohort.optimiser.diverged.cpu(), cohort.step, one.seconds, first, device)
+    diverged = tuple(cohort.optimiser.diverged.tolist())
+    return Trained(parameters, diverged, cohort.step, one.seconds, first, device)
 
 
 @dataclass(kw_only=True)
