@@ -17,13 +17,13 @@ from diacritic.files.demos import REMEDY, Demos, metadata, read_metadata
 from diacritic.need.answer import Need
 from diacritic.need.classes import entropy, information, majority
 from diacritic.need.cues import combined
-from diacritic.tasks.protocol import Simulation
-from diacritic.tasks.registry import make
+from diacritic.tasks.protocol import Simulation, policy_view
+from diacritic.tasks.registry import make, task_of
 
 RECORDED = 256  # episodes of a recording; its quarters are datasets of their own
 UNIT = 1e-4  # metres, to which numbers are rounded: a twentieth of the noise
 DEVELOPED, JUDGED = (0, 1), (2, 3)  # seeds: settings were chosen on the first two alone
-FILMED = "two-cues frames"  # read from its camera frames alone
+FILMED = "two-cues frames"  # poses are seen in camera frames alone
 FAMILIES = (
     *(f"two-cues gap={gap}" for gap in (6, 10, 20, 60)),
     "two-cues classes=4",
@@ -76,13 +76,13 @@ def kept(folder: Path, family: str, seed: int, episodes: int) -> Demos:
 
 
 def visible(demos: Demos) -> Demos:
-    """What `need` is given: frames alone where there are some."""
+    """What `need` is given: everything, or frames and what the camera lacks, read by a network of their own."""
     if demos.frames is None:
         return demos
     from diacritic.need.embedding import with_embedding
 
-    nothing = np.zeros((*demos.observations.shape[:2], 1))
-    return with_embedding(from_arrays(nothing, demos.actions, frames=demos.frames, task=demos.task), None)
+    seen = policy_view(task_of(demos), demos.observations, demos.frames)
+    return with_embedding(from_arrays(seen, demos.actions, frames=demos.frames, task=demos.task), None)
 
 
 def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[str, Any]:
