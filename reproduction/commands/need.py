@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from certify.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -32,4 +37,24 @@ class NeedStudy:
         print(run(self.out, self.jobs, self.scale, self.only, self.arm))
         if self.page is not None:
             write_page(self.out, self.page)
+        return 0
+
+
+@dataclass(frozen=True)
+class NeedData:
+    """Ask public datasets for their need, and write the page about them."""
+
+    datasets: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME=FOLDER")]
+    """Titles, and where copies lie; nothing of them is kept."""
+    page: Path = Path("docs/need_data.md")
+    """The page."""
+
+    def run(self) -> int:
+        from reproduction.need_study.real import write_real_page
+
+        parts = [word.partition("=") for word in self.datasets]
+        for (_, sign, folder), word in zip(parts, self.datasets, strict=True):
+            if not sign or not Path(folder).exists():
+                raise UserError(word, "expected NAME=FOLDER of a dataset that exists")
+        write_real_page({name: Path(folder) for name, _, folder in parts}, self.page)
         return 0

@@ -89,10 +89,14 @@ def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[
     """Bits, cue frames and classes beside those that the recording's own symbols certify."""
     truth = np.array([step.upper for step in certify_recording(demos).steps])[answer.data.index[:, 0]]
     error = float(np.abs(truth - np.array(answer.bits)).max())
+    showing = [
+        t for t, raw in enumerate(answer.data.index[:, 0]) if demos.symbols[raw].min() < demos.symbols[raw].max()
+    ]
     last_seen = np.flatnonzero(np.diff(truth) > close)  # a cue is hidden from the next step on
-    frames = answer.keep.frames
-    near = [min((abs(t - u) for u in frames), default=len(truth)) <= 1 for t in last_seen]
-    near += [min((abs(t - u) for u in last_seen), default=len(truth)) <= 1 for t in frames]
+    said = {t for d in answer.remembered for cue in d.cues for t in range(d.steps[-1]) if cue.names(t).max() > 0}
+    first = min((d.steps[0] for d in answer.remembered), default=0)
+    near = all(any(abs(t - u) <= 1 for u in said) for t in last_seen)
+    near &= all(any(abs(t - u) <= 1 for u in showing) for t in said if t < first)
     shares = [1.0]
     for t in np.flatnonzero(truth > close):
         raw = answer.data.index[t, 0]
@@ -104,6 +108,6 @@ def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[
         "bits_error": round(error, 4),
         "bits_right": error <= close,
         "most_bits": round(float(truth.max()), 4),
-        "frames_right": all(near),
+        "frames_right": near,
         "classes_right": round(float(min(shares)), 4),
     }

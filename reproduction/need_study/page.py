@@ -24,8 +24,8 @@ def write_page(results: Path, page: Path) -> None:
 
 
 def tables(rows: Sequence[Row]) -> list[str]:
-    """Staircases, then false alarms, each with what was kept for evaluation."""
-    return [*_staircases(rows), "", *_alarms(rows)]
+    """Staircases of worlds and of the arm, then false alarms, each with what was kept for evaluation."""
+    return [*_staircases(rows), "", *_arm(rows), "", *_alarms(rows)]
 
 
 def share(rows: Sequence[Row], good: Callable[[Row], bool]) -> str:
@@ -42,13 +42,35 @@ def _staircases(rows: Sequence[Row]) -> list[str]:
         for name, held_out in groups.items():
             here = [row for row in mine if row["episodes"] == episodes and row["held_out"] is held_out]
             families = len({row["family"] for row in here})
-            counts = (
-                share(here, lambda row: row["bits_right"]),
-                share(here, lambda row: row["frames_right"]),
-                share(here, lambda row: row["classes_right"] >= 0.98),
-            )
-            results.append(f"| {families} worlds, {name} | {episodes} | " + " | ".join(counts) + " |")
+            results.append(f"| {families} worlds, {name} | {episodes} | " + " | ".join(_counts(here)) + " |")
     return results
+
+
+def _arm(rows: Sequence[Row]) -> list[str]:
+    """Recordings of the arm on which no setting was chosen."""
+    mine = [row for row in rows if row["part"] == "arm" and row["held_out"]]
+    sizes = sorted({row["episodes"] for row in mine}, reverse=True)
+    heads = [f"{size} episodes: {name}" for size in sizes for name in ("bits", "frames", "classes")]
+    results = [
+        "| the arm, recordings kept for evaluation | " + " | ".join(heads) + " |",
+        "|---|" + "---:|" * len(heads),
+    ]
+    families = {"**all**": mine} | {
+        name: [row for row in mine if row["family"] == name] for name in dict.fromkeys(row["family"] for row in mine)
+    }
+    for name, inside in families.items():
+        counts = [text for size in sizes for text in _counts([row for row in inside if row["episodes"] == size])]
+        results.append(f"| {name} | " + " | ".join(counts) + " |")
+    return results
+
+
+def _counts(rows: Sequence[Row]) -> tuple[str, str, str]:
+    """Datasets with the right bits, frames and classes."""
+    return (
+        share(rows, lambda row: row["bits_right"]),
+        share(rows, lambda row: row["frames_right"]),
+        share(rows, lambda row: row["classes_right"] >= 0.98),
+    )
 
 
 def _alarms(rows: Sequence[Row]) -> list[str]:

@@ -13,6 +13,8 @@ ROWS = [
     STAIR | {"part": "control", "family": "coin", "answer": "cannot tell"},
     STAIR | {"part": "control", "family": "coin", "answer": "memory needed", "stress": "wrong-labels"},
     STAIR | {"part": "power", "bits_right": True},
+    STAIR | {"part": "arm", "family": "weighing gap=6", "bits_right": False, "held_out": True},
+    STAIR | {"part": "arm", "family": "weighing gap=6", "bits_right": True, "held_out": False},
 ]
 
 
@@ -20,6 +22,7 @@ def test_rows_are_counted():
     lines = tables(ROWS)
     assert "| 1 worlds, developed on | 64 | 1/2 | 2/2 | 1/2 |" in lines
     assert "| coin | 0 | 0 | 0 | 1 |" in lines
+    assert "| weighing gap=6 | 0/1 | 1/1 | 1/1 |" in lines
     assert "| all, wrong labels | 1 | 0 | 0 | 0 |" in lines
 
 
