@@ -13,6 +13,7 @@ import numpy as np
 from certify.core.colouring import Budget, minimum_entropy
 from certify.core.exact import Ints, pair, rank
 from certify.core.graph import Graph
+from certify.core.partition import members
 from certify.core.relations import Relation
 
 Cells = list[int]  # bitmasks over the nodes of one level
@@ -75,12 +76,7 @@ class Tree:
 
 def bits(mask: int) -> list[int]:
     """The positions of the ones of a bitmask."""
-    positions: list[int] = []
-    while mask:
-        low = mask & -mask
-        positions.append(low.bit_length() - 1)
-        mask ^= low
-    return positions
+    return list(members(mask))
 
 
 def _friends(relation: Relation) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from certify.core import merger as core
 from certify.core.exact import Ints, pair, rank, representatives
 from certify.core.graph import Graph
 
@@ -59,50 +60,17 @@ class States:
         self.moves.extend({} for _ in range(count))
 
 
-class Merger:
-    """Union–find over states whose every join implies those of the successors, and can be undone."""
+class Merger(core.Merger):
+    """Joins of states, as long as no two behaviours meet under one observation."""
 
     def __init__(self, states: States) -> None:
         self.states = states
-        self.home = list(range(len(states.step)))
-        acting = zip(states.observation, states.behaviour, strict=True)
-        self.acts = [{} if behaviour == NONE else {o: behaviour} for o, behaviour in acting]
-        self.moves = [dict(moves) for moves in states.moves]
-
-    def find(self, state: int) -> int:
-        while self.home[state] != state:
-            state = self.home[state]
-        return state
-
-    def merge(self, first: int, second: int) -> bool:
-        """Join two states and all that follows; False, and nothing changed, if two behaviours would meet."""
-        done: list[tuple[int, int, list[int], list[int]]] = []
-        stack = [(first, second)]
-        while stack:
-            a, b = map(self.find, stack.pop())
-            if a == b:
-                continue
-            if len(self.moves[b]) + len(self.acts[b]) > len(self.moves[a]) + len(self.acts[a]):
-                a, b = b, a
-            if any(self.acts[a].get(o, behaviour) != behaviour for o, behaviour in self.acts[b].items()):
-                self._undo(done)
-                return False
-            acts = [o for o in self.acts[b] if o not in self.acts[a]]
-            words = [word for word in self.moves[b] if word not in self.moves[a]]
-            stack += [(self.moves[a][word], to) for word, to in self.moves[b].items() if word in self.moves[a]]
-            self.acts[a] |= {o: self.acts[b][o] for o in acts}
-            self.moves[a] |= {word: self.moves[b][word] for word in words}
-            self.home[b] = a
-            done.append((a, b, acts, words))
-        return True
-
-    def _undo(self, done: list[tuple[int, int, list[int], list[int]]]) -> None:
-        for kept, gone, acts, words in reversed(done):
-            self.home[gone] = gone
-            for o in acts:
-                del self.acts[kept][o]
-            for word in words:
-                del self.moves[kept][word]
+        alike: dict[int, dict[int, int]] = {}  # by observation and behaviour: its states as bits
+        for state, (seen, behaviour) in enumerate(zip(states.observation, states.behaviour, strict=True)):
+            masks = alike.setdefault(seen, {})
+            masks[behaviour] = masks.get(behaviour, 0) | 1 << state
+        others = {(seen, b): sum(masks.values()) - mask for seen, masks in alike.items() for b, mask in masks.items()}
+        super().__init__(states.moves, [others[key] for key in zip(states.observation, states.behaviour, strict=True)])
 
     def first_fit(self, states: Iterable[int]) -> None:
         """Each state joins the first earlier one that takes it."""

@@ -89,9 +89,9 @@ def test_a_refused_merge_leaves_no_trace() -> None:
     merger = Merger(states)
     dark = [k for k, o in enumerate(states.observation) if model.graph.observations[o] == "dark"]
     zero, one = (k for k in dark if states.step[k] == 3)
-    before = deepcopy((merger.home, merger.acts, merger.moves))
+    before = deepcopy((merger.home, merger.enemies, merger.moves))
     assert not merger.merge(zero, one)  # the answers differ, four steps later
-    assert (merger.home, merger.acts, merger.moves) == before
+    assert (merger.home, merger.enemies, merger.moves) == before
     assert merger.merge(zero, zero)
 
 
