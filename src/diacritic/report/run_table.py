@@ -36,7 +36,7 @@ def line(run: Run) -> Shown:
         "mood": run.mood,
         "peak": _largest(run.rate),
         "need": _largest(run.requirement),
-        "surplus": surplus([run]),
+        "surplus": None if run.sufficient is False else surplus([run]),  # of a failed run the difference says nothing
         "success": share,
         "interval": (low, high) if run.rollout is not None else None,
         "how": how,

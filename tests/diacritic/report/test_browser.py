@@ -222,6 +222,34 @@ def test_no_accessibility_fault(opened: Page, theme: str, size: ViewportSize):
     assert [(fault["id"], [node["target"] for node in fault["nodes"]][:3]) for fault in found] == []
 
 
+CUT_OFF = """() => [...document.querySelectorAll('.plot svg')].flatMap(svg => {
+    const frame = svg.getBoundingClientRect();
+    const outside = box => box.width && (box.left < frame.left - 2 || box.right > frame.right + 2);
+    const words = [...svg.querySelectorAll('text')];
+    return words.filter(word => outside(word.getBoundingClientRect())).map(word => word.textContent);
+})"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_every_view_is_whole(opened: Page, theme: str, size: ViewportSize):
+    """Each section has its heading and fills a screen's width, and no label of a chart is cut off."""
+    opened.set_viewport_size(size)
+    try:
+        if opened.locator("html").get_attribute("data-theme") != theme:
+            opened.locator("#theme").click()
+        sections = opened.locator("main section[id]").all()
+        assert [section.get_attribute("id") for section in sections] == ["summary", "tasks", "runs", "audit", "studies"]
+        for section in sections:
+            box = section.bounding_box()
+            assert box
+            assert size["width"] * 0.75 < box["width"] <= size["width"]
+            assert section.locator("h2").first.is_visible()
+        opened.wait_for_function(f"() => ({CUT_OFF})().length === 0")
+    finally:
+        opened.set_viewport_size(WIDE)
+
+
 @pytest.mark.parametrize("width", [360, 800])
 def test_nothing_hangs_over_on_small_screens(opened: Page, width: int):
     opened.set_viewport_size({"width": width, "height": 700})

@@ -29,3 +29,4 @@ def test_symbolic_success_is_exact(tmp_path: Path):
     assert shown is not None
     line = shown["lines"][0]
     assert (line["success"], line["how"], line["interval"]) == (0.25, "exact, every history", None)
+    assert line["surplus"] is None
