@@ -85,12 +85,34 @@ class Show:
     """The matrix: sufficient seeds by task and memory; an empty place has not been run."""
 
     entrants: Annotated[Entrants, tyro.conf.arg(name="")] = field(default_factory=Entrants)
+    svg: Path | None = None
+    """Folder for the pictures: matrix.svg and bits.svg."""
+    html: Path | None = None
+    """Both pictures on one page."""
+    page: Path | None = None
+    """Markdown page (docs/arena.md) whose generated part is written again."""
 
     def run(self) -> int:
         with remedies():
+            from diacritic.files.atomic import make_folder, write_text
+            from diacritic.report.arena import bits_svg, matrix_svg
+            from diacritic.report.arena_page import insert, page
+            from diacritic.studies.arena import SHORT, cells, frozen, matrix
             from diacritic.studies.results import Results
 
-            _show(Results.read(self.entrants.results), self.entrants.names(), self.entrants)
+            results, names, who = Results.read(self.entrants.results), self.entrants.names(), self.entrants
+            scores, settings = matrix(results, names, who.steps, who.seeds), frozen(results)
+            drawn = {"matrix": matrix_svg(names, scores), "bits": bits_svg(names, scores)}
+            if self.svg is not None:
+                for name, text in drawn.items():
+                    write_text(make_folder(self.svg) / f"{name}.svg", text)
+            if self.html is not None:
+                body = "\n".join(drawn.values())
+                write_text(self.html, f'<!doctype html>\n<meta charset="utf-8">\n<title>The arena</title>\n{body}')
+            if self.page is not None:
+                short = [results.runs(cell) for cell in cells(names, who.steps, who.seeds, settings, [SHORT])]
+                insert(self.page, page(names, scores, settings, short))
+            _show(results, names, who)
         return 0
 
 

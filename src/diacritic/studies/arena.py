@@ -9,11 +9,12 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.ledger import Row
-from diacritic.memory.protocol import MEMORIES
+from diacritic.memory.kinds import MEMORIES, memory_of
+from diacritic.memory.shape import Architecture
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
-from diacritic.training.learner import LEARNERS
+from diacritic.training.learner import LEARNERS, learner
 
 NAME, SEARCH = "arena", "arena-search"
 STEPS, SEEDS = 2000, 8
@@ -170,6 +171,8 @@ class Score:
     """Mean over the seeds: of exact closed loops, or of decisions on held-out episodes of a recording."""
     bits: float | None
     """Largest mean rate of a window, over the sufficient seeds; none where no code carries the memory."""
+    carried: float | None
+    """The same over all seeds."""
     longest: int | None
     """The longest episodes that at least half of the seeds still solve."""
     updates: int | None
@@ -190,19 +193,30 @@ def score(results: Results, cell: Cell) -> Score | None:
     if len(rows) < cell.seeds or any("parameters" not in row for row in rows):
         return None
     good = [row for row in rows if row["sufficient"]]
-    rates = [max((bits for bits in row["rate"].values() if bits is not None), default=0.0) for row in good]
+    rates, all_rates = ([_rate(row) for row in some] for some in (good, rows))
     reached = sorted((row["longest"] or 0 for row in rows), reverse=True)[(len(rows) - 1) // 2]
     return Score(
         len(good),
         len(rows),
         sum(row["success"] if row["success"] is not None else row["decisions_right"] for row in rows) / len(rows),
-        sum(rates) / len(rates) if rates and max(rates) > 0 else None,
+        sum(rates) / len(rates) if rates and cell_codes(cell) else None,
+        sum(all_rates) / len(rows) if cell_codes(cell) else None,
         reached or None,
         _middle(rows, "first_sufficient_step"),
         _middle(rows, "first_sufficient_seconds"),
         rows[0]["parameters"],
         rows[0]["latency_us"],
     )
+
+
+def cell_codes(cell: Cell) -> bool:
+    """Whether one code is all that a cell's runs remember."""
+    carrier = learner(cell.learner).architecture(Architecture())
+    return memory_of(carrier).finite(carrier)
+
+
+def _rate(row: Row) -> float:
+    return max((bits for bits in row["rate"].values() if bits is not None), default=0.0)
 
 
 def _middle(rows: Sequence[Row], key: str) -> Any:

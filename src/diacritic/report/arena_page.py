@@ -1,0 +1,91 @@
+"""The generated part of the arena's page: pictures, what is missing, longer episodes, costs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from certify.errors import UserError
+from diacritic.files.atomic import read_text, write_text
+from diacritic.files.ledger import Row
+from diacritic.report.arena import Scores
+from diacritic.studies.arena import SHORT, Setting
+
+BEGIN, END = "<!-- arena: begin -->", "<!-- arena: end -->"
+
+
+def insert(path: Path, text: str) -> None:
+    """Put the generated part between the marks of a page."""
+    before, begin, rest = read_text(path, "give the arena's page").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(str(path), f"has no marks; put {BEGIN} and {END} around the place for the results")
+    write_text(path, f"{before}{BEGIN}\n{text}{END}{after}")
+
+
+def page(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting], short: Sequence[Sequence[Row]]) -> str:
+    """The generated part of docs/arena.md, in Markdown; `short` are the rows of the 20-step task, by memory."""
+    done = sum(score is not None for row in scores.values() for score in row)
+    lines = [
+        "![Sufficient seeds by task and memory](images/arena/matrix.svg)",
+        "",
+        f"{done} of {len(scores) * len(names)} cells have been run. Missing: {_missing(names, scores)}.",
+        "",
+        "![Bits carried against success](images/arena/bits.svg)",
+        "",
+        "### Longer than trained",
+        "",
+        f"Trained on `{SHORT.title}`, episodes of 20 steps; the wait is then lengthened, and nothing is trained again.",
+        "Seeds that solve every episode; a question mark: the state does not settle within 10,000 steps, or, of a",
+        "Transformer, there are no positions beyond those of training.",
+        "",
+        "| memory | 20 | 100 | 1,000 | 10⁴ | 10⁶ |",
+        "|---|---:|---:|---:|---:|---:|",
+        *(_length_line(name, rows) for name, rows in zip(names, short, strict=True) if rows),
+        "",
+        "### What it costs",
+        "",
+        "Medians over all tasks that were run. Updates and seconds (of one run, in its cohort) count until every action",
+        "is right for the first time, among the seeds that got there; microseconds a step are those of one CPU thread.",
+        "",
+        "| memory | rate | size | parameters | µs a step | tasks with 8/8 | updates | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        *_cost_lines(names, scores, settings),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _missing(names: Sequence[str], scores: Scores) -> str:
+    whole = [place.title for place, row in scores.items() if not any(row)]
+    some = [
+        f"{place.title} ({', '.join(name for name, score in zip(names, row, strict=True) if score is None)})"
+        for place, row in scores.items()
+        if any(row) and not all(row)
+    ]
+    return "; ".join([*([f"all of {', '.join(whole)}"] if whole else []), *some]) or "none"
+
+
+def _length_line(name: str, rows: Sequence[Row]) -> str:
+    texts = []
+    for length in ("20", "100", "1000", "10000", "1000000"):
+        values = [row["success"] if length == "20" else row["lengths"].get(length) for row in rows]
+        known = [value for value in values if value is not None]
+        texts.append(f"{sum(value == 1 for value in known)}/{len(rows)}" if len(known) == len(rows) else "?")
+    return f"| {name} | {' | '.join(texts)} |"
+
+
+def _cost_lines(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting]) -> Iterator[str]:
+    for k, name in enumerate(names):
+        mine = [row[k] for row in scores.values() if row[k] is not None]
+        if not mine:
+            continue
+        full = sum(score.sufficient == score.seeds for score in mine if score)
+        chosen = settings.get(name, Setting())
+        keys = ("parameters", "latency", "updates", "seconds")
+        numbers = [_middle([getattr(score, key) for score in mine]) for key in keys]
+        texts = [f"{numbers[0]:,.0f}", f"{numbers[1]:.0f}", f"{full}/{len(mine)}"]
+        texts += ["" if numbers[2] is None else f"{numbers[2]:,.0f}", "" if numbers[3] is None else f"{numbers[3]:.2f}"]
+        yield f"| {name} | {chosen.rate or ''} | {chosen.size or ''} | {' | '.join(texts)} |"
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    present = sorted(value for value in values if value is not None)
+    return present[len(present) // 2] if present else None
