@@ -112,7 +112,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace, rest: lis
             return _check(options.check, _process(options, rest))
         run = _forever if options.forever else _finite if options.tolerance is None else _soft
         result = run(options, rest)
-    return _write(result, outputs)
+    status = _write(result, outputs)
+    if result.stopped:
+        print("certify: stopped; what was not reached is a bracket", file=sys.stderr)
+    return 130 if result.stopped else status
 
 
 @dataclass(frozen=True)
@@ -122,13 +125,14 @@ class _Result:
     show: Callable[[], None]
     texts: Mapping[str, Callable[[str], str | Iterable[str]]]  # by output; each takes the name of the file
     plot: Callable[[Path], None] | None = None
+    stopped: bool = False  # by Ctrl-C
 
 
 def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
     from certify.answer import certify
 
     model = _load(options, rest)
-    answer = certify(model, options.objective, seconds=options.seconds)
+    answer = certify(model, options.objective, seconds=options.seconds, stoppable=True)
     from certify.by_label import hidden_part, rates_by_label, table, to_json
     from certify.certificate import certificate_lines
     from certify.machines.exports import EXPORTS
@@ -153,7 +157,7 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
         "certificate": lambda name: certificate_lines(answer),
         "model_json": lambda name: model.to_json(),
     }
-    return _Result(tell, texts, plot)
+    return _Result(tell, texts, plot, answer.stopped)
 
 
 def _soft(options: argparse.Namespace, rest: list[str]) -> _Result:

@@ -3,9 +3,10 @@
 import json
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from certify.core.clock_free import ClockFree, clock_free
 from certify.core.codes import Codes, fewest_codes
@@ -14,7 +15,15 @@ from certify.core.floors import Floor, floors
 from certify.core.joint import Joint, JointLimits, Objective, best_machine
 from certify.core.model import Model
 from certify.core.rates import conditional_rate
-from certify.core.relations import PAIR_LIMIT, Relation, compatibility, settled, strong_classes, support_classes
+from certify.core.relations import (
+    PAIR_LIMIT,
+    Relation,
+    backwards,
+    instantaneous,
+    settled,
+    strong_classes,
+    support_classes,
+)
 from certify.errors import UserError
 from certify.machines.machine import Machine
 from certify.progress import working
@@ -22,6 +31,18 @@ from certify.witness import Witness, a2_witness, a4_witness, transitivity_witnes
 
 _SYMBOLS = {"history": "H_history", "instantaneous": "H_G", "classes": "H_Gamma", "strong": "H_Gamma_strong"}
 """Entropies of a step, as the format of answers calls them."""
+R = TypeVar("R")
+_AT_ONCE = 0.01  # seconds for a search that was stopped
+
+
+def _until_stopped(search: Callable[[float], R], seconds: float, stoppable: bool) -> R:
+    """A search that Ctrl-C may end with what it can say at once."""
+    try:
+        return search(seconds)
+    except KeyboardInterrupt:
+        if not stoppable:
+            raise
+        return search(_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -63,6 +84,8 @@ class Answer:
     objective: Objective
     search_seconds: float  # for the fewest codes, which are looked for when they are asked for
     seconds: float
+    stoppable: bool = False  # Ctrl-C ends the search for the fewest codes, not the program
+    stopped: bool = False  # by Ctrl-C: some brackets are open for that reason alone
 
     @property
     def name(self) -> str:
@@ -110,8 +133,9 @@ class Answer:
     @cached_property
     def codes_found(self) -> Codes:
         """The fewest labels of one machine, with time-indexed and with stationary updates."""
+        parts = self.model.graph, self.relations, self.floors, self.joint
         with working("searching for the fewest codes"):
-            return fewest_codes(self.model.graph, self.relations, self.floors, self.joint, self.search_seconds)
+            return _until_stopped(lambda seconds: fewest_codes(*parts, seconds), self.search_seconds, self.stoppable)
 
     @cached_property
     def clock_free(self) -> ClockFree:
@@ -120,7 +144,8 @@ class Answer:
         cells = self.joint.cells if own else self.strong
         floors = [floor.lower for floor in self.floors]
         with working("searching for machines without a clock"):
-            return clock_free(graph, self.strong, cells, floors, self.search_seconds)
+            parts = graph, self.strong, cells, floors
+            return _until_stopped(lambda seconds: clock_free(*parts, seconds), self.search_seconds, self.stoppable)
 
     @property
     def codes(self) -> dict[str, int | None]:
@@ -211,23 +236,56 @@ def certify(
     objective: Objective = "sum",
     pair_limit: int = PAIR_LIMIT,
     seconds: float | None = None,
+    stoppable: bool = False,
 ) -> Answer:
     """Certify a model: relations, rates, floors and the best machine; the fewest codes when they are asked for.
 
     `seconds` bounds each search that may not end (60 unless given, and 5 for the fewest codes and for machines without
-    a clock); what they leave open is a bracket.
+    a clock); what they leave open is a bracket. If it is `stoppable`, Ctrl-C ends the searches, what was not reached
+    is a bracket, and a second Ctrl-C ends the program.
     """
     if seconds is not None and not seconds > 0:
         raise UserError("seconds", f"expected a positive number of seconds, not {seconds}")
     patience, seconds = (5.0, 60.0) if seconds is None else (seconds, seconds)
     began = time.perf_counter()
     graph = model.graph
-    strong = strong_classes(graph)
-    relations = [settled(r, classes) for r, classes in zip(compatibility(graph, pair_limit), strong, strict=True)]
-    bounds = floors(graph, relations, strong, seconds)
+    with working("certifying") as say:
+        strong = strong_classes(graph)
+        relations, stopped = _relations(model, strong, pair_limit, stoppable, say)
+        bounds, joint = [], None
+        while joint is None:
+            if stopped:
+                seconds = patience = _AT_ONCE
+            try:
+                say("the rates of the steps")
+                bounds = floors(graph, relations, strong, seconds)
+                say("the best machine")
+                limits = JointLimits(seconds=min(20.0, seconds / 3))
+                joint = best_machine(graph, relations, bounds, objective, limits=limits)
+            except KeyboardInterrupt:
+                if stopped or not stoppable:
+                    raise
+                stopped = True
     steps = tuple(_step(model, t, relations[t], strong[t], bounds[t]) for t in range(graph.horizon))
-    joint = best_machine(graph, relations, bounds, objective, limits=JointLimits(seconds=min(20.0, seconds / 3)))
-    return Answer(model, relations, strong, bounds, steps, joint, objective, patience, time.perf_counter() - began)
+    taken = time.perf_counter() - began
+    return Answer(model, relations, strong, bounds, steps, joint, objective, patience, taken, stoppable, stopped)
+
+
+def _relations(
+    model: Model, strong: list[Ints], pair_limit: int, stoppable: bool, say: Callable[[str], None]
+) -> tuple[list[Relation], bool]:
+    """The relation of every step, and whether Ctrl-C came before the first was reached."""
+    levels, relations, stopped = model.graph.levels, list[Relation](), False
+    try:
+        for relation in backwards(model.graph, pair_limit):
+            relations.insert(0, settled(relation, strong[len(levels) - 1 - len(relations)]))
+            say(f"step {len(levels) - len(relations) + 1:,} of {len(levels):,}, from the last to the first")
+    except KeyboardInterrupt:
+        if not stoppable or not relations:
+            raise
+        stopped = True
+    missing = [replace(instantaneous(levels[t]), decided=False) for t in range(len(levels) - len(relations))]
+    return missing + relations, stopped
 
 
 def _step(model: Model, t: int, relation: Relation, strong: Ints, floor: Floor) -> Step:

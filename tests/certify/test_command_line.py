@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,8 +16,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from certify import certify
 from certify.__main__ import main
-from certify.zoo import instances
+from certify.core import relations
+from certify.zoo import build, instances
+
+answer = import_module("certify.answer")  # the package has a function of that name
 
 
 def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -440,3 +446,41 @@ def test_ctrl_c_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("certify.answer.certify", interrupt)
     assert main(["gap"]) == 130
     assert capsys.readouterr().err == "certify: stopped\n"
+
+
+@pytest.mark.parametrize("search", ["refined", "floors", "best_machine", "fewest_codes", "clock_free"])
+def test_ctrl_c_keeps_the_steps_that_were_certified(
+    search: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = relations if search == "refined" else answer
+    original, calls = getattr(module, search), count(1)
+
+    def once(*parts: Any, **more: Any) -> Any:
+        if next(calls) == 3 - 2 * (search != "refined"):  # at the third step from the end, or at once
+            raise KeyboardInterrupt
+        return original(*parts, **more)
+
+    monkeypatch.setattr(module, search, once)
+    early = search in ("refined", "floors", "best_machine")
+    assert main(["gap", "--json", "-"]) == (130 if early else 0)
+    out, err = capsys.readouterr()
+    assert err == "certify: stopped; what was not reached is a bracket\n" * early
+    steps, exact = json.loads(out)["steps"], certify(build("gap")).steps
+    assert all(
+        ours["lower"] <= step.upper and step.lower <= ours["upper"] for ours, step in zip(steps, exact, strict=True)
+    )
+    assert [step["rate"] is not None for step in steps[-3:]] == [True] * 3
+    assert all(step["rate"] is not None for step in steps) == (search != "refined")
+
+
+def test_without_being_asked_to_go_on_ctrl_c_ends_certify(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(answer, "fewest_codes", interrupt)
+    certified = certify(build("gap"))
+    with pytest.raises(KeyboardInterrupt):
+        _ = certified.codes
+    monkeypatch.setattr(answer, "floors", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        certify(build("gap"))

@@ -1,5 +1,7 @@
 """One question to a solver: does a machine with so many labels exist?"""
 
+from typing import Any
+
 import numpy as np
 
 from certify.core.code_states import Labels, Quotient
@@ -24,16 +26,27 @@ def walk(graph: Graph, tables: Tables, stationary: bool) -> Labels:
 
 
 def solve(
-    q: Quotient, matrices: list[Matrix], cliques: list[list[int]], stationary: bool, count: int, seconds: float
+    q: Quotient,
+    matrices: list[Matrix],
+    cliques: list[list[int]],
+    stationary: bool,
+    count: int,
+    seconds: float,
+    tree: Graph | None = None,
 ) -> Tables | None:
-    """A machine of so many labels; empty if there is none; None if undecided, too large, or without a solver."""
+    """A machine of so many labels; empty if there is none; None if undecided, too large, or without a solver.
+
+    States of the quotient may have several labels, since their histories may. Given a tree, each history has its own
+    label, too, which says no more, takes longer to write down, and spares the solver nine conflicts in ten.
+    """
     try:
         from ortools.sat.python import cp_model
     except ImportError:
         return None
     codes, step = range(count), [0] * q.size if stationary else q.step
     arrows = [(s, word, target) for s, moves in enumerate(q.moves) for word, target in moves.items()]
-    if len(arrows) * count**2 + sum(int(m.sum()) for m in matrices) * count > _CLAUSES:
+    clauses = len(arrows) * count**2 + sum(int(m.sum()) for m in matrices) * count
+    if clauses > _CLAUSES:
         return None
     model = cp_model.CpModel()
     reached = [[model.new_bool_var("") for _ in codes] for _ in range(q.size)]  # by some history, with some label
@@ -47,6 +60,10 @@ def solve(
                 model.add_bool_or(~reached[s][code], ~move, reached[target][after])
     for some in reached:
         model.add_bool_or(some)
+    if tree is not None:
+        if clauses + sum(level.size for level in tree.levels) * count**2 > _CLAUSES:
+            return None
+        _label_histories(model, tree, q, reached, table, stationary)
     for first, matrix, clique in zip(q.start, matrices, cliques, strict=False):
         for s, other in np.argwhere(np.triu(matrix)).tolist():
             for code in codes:
@@ -55,6 +72,7 @@ def solve(
             model.add_bool_or(reached[s][code])
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.linearization_level = 0  # clauses alone: relaxations only cost time
     solver.parameters.max_time_in_seconds = max(seconds, 0.01)
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -63,3 +81,26 @@ def solve(
     for s in range(q.start[1]):
         chosen[-1, 0, int(q.observation[s])] = [solver.boolean_value(has) for has in reached[s]].index(True)
     return chosen
+
+
+def _label_histories(
+    model: Any,
+    graph: Graph,
+    q: Quotient,
+    reached: list[list[Any]],
+    table: dict[tuple[int, int, int], list[Any]],
+    stationary: bool,
+) -> None:
+    """Every history of a tree has exactly one label."""
+    codes = range(len(reached[0]))
+    own = [[[model.new_bool_var("") for _ in codes] for _ in range(level.size)] for level in graph.levels]
+    for t, level in enumerate(graph.levels):
+        for labels, s in zip(own[t], q.state[t].tolist(), strict=True):
+            model.add_exactly_one(labels)
+            for code in codes:
+                model.add_implication(labels[code], reached[s][code])
+        words = graph.continuation(t).tolist() if t + 1 < graph.horizon else []
+        for source, word, child in zip(level.source.tolist(), words, level.child.tolist(), strict=True):
+            for code in codes:
+                for after, move in enumerate(table[0 if stationary else t, code, word]):
+                    model.add_bool_or(~own[t][source][code], ~move, own[t + 1][child][after])

@@ -208,8 +208,12 @@ class _Search:
     def _ask(self, fine: Quotient, matrices: list[Matrix], cliques: list[list[int]]) -> None:
         """Let the solver try one number of labels after the other; its machine counts once it is verified."""
         tables: Tables | None = {}
+        tree = self.graph if all((level.paths == 1).all() for level in self.graph.levels) else None
         while tables == {} and self.low != self.high:
-            tables = solve(fine, matrices, cliques, self.stationary, self.low, self._left())
+            question = fine, matrices, cliques, self.stationary, self.low
+            tables = solve(*question, self._left() / (4 if tree else 1))
+            if tables is None and tree:
+                tables = solve(*question, self._left(), tree)
             self.low += tables == {}
         if tables is None:
             self.reason = "the solver leaves it open, or the extra 'search' is not installed"

@@ -6,6 +6,7 @@ one observation conflict. Where it is not, the conflicting pairs of the (observa
 A transitive closure is never taken.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -77,10 +78,16 @@ class Relation:
 
 def compatibility(graph: Graph, pair_limit: int = PAIR_LIMIT) -> list[Relation]:
     """~_t at every level: equal observation and law, and compatible after every common continuation."""
-    relations = [instantaneous(graph.levels[-1])]
+    return list(backwards(graph, pair_limit))[::-1]
+
+
+def backwards(graph: Graph, pair_limit: int = PAIR_LIMIT) -> Iterator[Relation]:
+    """~_t from the last level to the first."""
+    relation = instantaneous(graph.levels[-1])
+    yield relation
     for t in range(graph.horizon - 2, -1, -1):
-        relations.append(refined(graph, t, relations[-1], pair_limit))
-    return relations[::-1]
+        relation = refined(graph, t, relation, pair_limit)
+        yield relation
 
 
 def strong_classes(graph: Graph) -> list[Ints]:
