@@ -21,7 +21,18 @@ class Bistable(VectorMemory):
         return dense("cell.in", size, 3 * size) | feedback
 
     def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        gain, keep, new = linear(parameters, "cell.in", torch.relu(x)).chunk(3, -1)
+        return self._move(parameters, state, linear(parameters, "cell.in", torch.relu(x)))
+
+    def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
+        entering = linear(parameters, "cell.in", torch.relu(x.flatten(1, 2))).unflatten(1, x.shape[1:3])
+        state, states = self.start(parameters, architecture, x.shape[2]), []
+        for one in entering.unbind(1):
+            state = self._move(parameters, state, one)
+            states.append(state)
+        return torch.stack(states, 1)
+
+    def _move(self, parameters: Parameters, state: Tensor, entering: Tensor) -> Tensor:
+        gain, keep, new = entering.chunk(3, -1)
         gain = 1 + torch.tanh(gain + parameters["cell.gain"].unsqueeze(1) * state)
         keep = torch.sigmoid(keep + parameters["cell.keep"].unsqueeze(1) * state)
         return keep * state + (1 - keep) * torch.tanh(new + gain * state)

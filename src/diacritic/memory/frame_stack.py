@@ -31,6 +31,10 @@ class FrameStack(VectorMemory):
     def advance(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         return torch.cat([state[..., TOKEN:], x], -1)
 
+    def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
+        before = torch.nn.functional.pad(x, (0, 0, 0, 0, self.frames - 1, 0))
+        return before.unfold(1, self.frames, 1).transpose(-1, -2).flatten(-2)
+
     def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         return linear(parameters, "memory.out", torch.relu(linear(parameters, "cell", state)))
 

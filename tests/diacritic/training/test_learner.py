@@ -110,3 +110,14 @@ def test_a_learner_changes_the_carrier_it_needs() -> None:
     assert learner("dual-detached").architecture(SMALL).detached
     assert learner("matched").architecture(SMALL).side == "symbol"
     assert learner("plain").architecture(SMALL) == SMALL
+
+
+def test_a_name_may_change_sizes_of_the_carrier() -> None:
+    changed = learner("gru-128:state_size=64,width=32")
+    assert changed.name == "gru-128:state_size=64,width=32"
+    assert replace(changed, name="gru-128", changes=changed.changes[:-2]) == learner("gru-128")
+    carrier = changed.architecture(Architecture())
+    assert (carrier.memory, carrier.state_size, carrier.width) == ("gru", 64, 32)
+    for name in ("plain:code_size=0", "plain:memory=gru", "plain:width", "plain:width=1.5"):
+        with pytest.raises(UserError, match=r"is not a size, as width=64 is; known: .*code_size"):
+            learner(name)
