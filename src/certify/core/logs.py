@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, total_ordering
 from typing import cast
 
 Rational = int | Fraction
@@ -41,6 +41,7 @@ def sign(terms: Terms) -> int:
         digits *= 2
 
 
+@total_ordering
 @dataclass(frozen=True, eq=False)
 class LogSum:
     """The exact number sum coef * log2(base), with `terms` = ((base, coef), ...), bases above 1 and ascending.
@@ -83,15 +84,6 @@ class LogSum:
 
     def __lt__(self, other: "LogSum") -> bool:
         return (self - other).sign() < 0
-
-    def __le__(self, other: "LogSum") -> bool:
-        return (self - other).sign() <= 0
-
-    def __gt__(self, other: "LogSum") -> bool:
-        return other < self
-
-    def __ge__(self, other: "LogSum") -> bool:
-        return other <= self
 
     @property
     def bits(self) -> float:

@@ -1,8 +1,8 @@
 """Tasks to audit third-party policies on: episodes, decisions, classes and nuisances; here the symbolic tasks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,19 @@ from certify.errors import UserError
 from diacritic.measure.decoding import Label, labels_of
 from diacritic.measure.evaluate import plateaus
 from diacritic.measure.gates import SUCCESS
-from diacritic.measure.interventions import Episodes, model_episodes
+from diacritic.measure.interventions import model_episodes
 from diacritic.measure.plugin import conditional_entropy, joint
 from diacritic.measure.policy_adapters import Observation, leaves
 from diacritic.measure.scores import Requirement, episode_nodes
-from diacritic.measure.scripted_policy import Script, ScriptedPolicy, Shows, whole_episodes
+from diacritic.measure.scripted_policy import Script, ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.measure.windows import derived_windows
 from diacritic.rollout.exact import BRANCH_LIMIT
 from diacritic.rollout.occupancy import law_table
 from diacritic.tasks.world import WorldState, world_of
+
+if TYPE_CHECKING:
+    from diacritic.measure.audit_task_recorded import RecordedAuditTask
 
 MOST_EPISODES = 4096
 
@@ -38,60 +41,12 @@ class Behaviour:
     controls: tuple[Control, ...]
 
 
-class AuditTask(Shows, Protocol):
-    """All that the audit needs to know of a task; steps count from 0."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def occupancy(self) -> str: ...
-    @property
-    def episodes(self) -> Episodes:
-        """What is shown is a number for `show`."""
-        ...
-
-    @property
-    def decisions(self) -> Sequence[int]: ...
-    @property
-    def required(self) -> Sequence[float | None]:
-        """R_t."""
-        ...
-
-    @property
-    def stretches(self) -> Mapping[str, Steps]:
-        """Where memory is looked at."""
-        ...
-
-    @property
-    def least(self) -> float:
-        """Share of the pairs that must be distinguished to count as a decision."""
-        ...
-
-    @property
-    def most_pairs(self) -> int: ...
-
-    def decide(self, actions: Sequence[Any], step: int) -> Ints:
-        """The decision that each action is."""
-        ...
-
-    def rows(self, step: int) -> Ints:
-        """Episodes whose states are decoded as they go into this step: one for each history before it."""
-        ...
-
-    def labels(self, window: str, step: int) -> Iterator[Label]:
-        """What may be decoded there; nothing where ~_t has no classes."""
-        ...
-
-    def behave(self, scripted: ScriptedPolicy) -> Behaviour:
-        """Are the decisions right, on the expert's histories and in closed loop?"""
-        ...
-
-
 class SymbolicAuditTask:
-    """Every history of a finite model, with its exact weight."""
+    """Every history of a finite model, with its exact weight; steps count from 0."""
 
     occupancy = "every history"
     least = 0.0
+    """Share of the pairs that must be distinguished to count as a decision."""
     most_pairs = 128
 
     def __init__(self, model: Model, encode: Callable[[str], Any] | None = None) -> None:
@@ -142,9 +97,11 @@ class SymbolicAuditTask:
         return int(values.argmax())
 
     def decide(self, actions: Sequence[Any], step: int) -> Ints:
+        """The decision that each action is."""
         return np.array(actions, np.int64)
 
     def rows(self, step: int) -> Ints:
+        """Episodes whose states are decoded as they go into this step: one for each history before it."""
         return np.unique(self._nodes[step - 1], return_index=True)[1]
 
     def labels(self, window: str, step: int) -> Iterator[Label]:
@@ -210,6 +167,10 @@ class SymbolicAuditTask:
             mass = sum(share for _, share in answers)
             stack += [(target, script, action, weight * share / mass) for target, share in answers]
         return min(1.0, success)
+
+
+AuditTask = Union[SymbolicAuditTask, "RecordedAuditTask"]
+"""What a policy is audited on."""
 
 
 def _all(names: Names) -> tuple[str, ...]:
