@@ -1,4 +1,4 @@
-"""How long a report about 1,000 runs takes, against reading the same runs and checking their digests alone.
+"""How long a report about 1,000 runs takes to write and to open, against reading the runs and checking their digests.
 
 Run as ``python benchmarks/report.py``. The runs are of the gap toy, with verdicts; their weights are links to one file
 of the usual size.
@@ -15,12 +15,14 @@ from pathlib import Path
 sys.path[:] = [p for p in sys.path if Path(p) != Path(__file__).parent]
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
+from playwright.sync_api import sync_playwright  # noqa: E402
 from report_inputs import add_verdict, make_run  # noqa: E402
 
 from diacritic.report.inputs import collect  # noqa: E402
 from diacritic.report.page import LIMIT, report  # noqa: E402
 
-RUNS, TARGET, WEIGHTS = 1000, 20.0, 470_000
+RUNS, TARGET, OPEN, WEIGHTS = 1000, 20.0, 5.0, 470_000
+CHROMIUM = Path("/usr/bin/chromium")
 
 
 def make_runs(folder: Path) -> None:
@@ -30,6 +32,18 @@ def make_runs(folder: Path) -> None:
     for seed in range(RUNS):
         path = make_run(folder / "runs", seed, seed % 3 != 0, learner=f"learner-{seed % 4}", weights=weights)
         add_verdict(path)
+
+
+def seconds_to_open(page: Path) -> float | None:
+    """How long a browser takes until every chart stands, where Debian's Chromium is installed."""
+    if not CHROMIUM.exists():
+        return None
+    with sync_playwright() as playwright:
+        tab = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
+        began = time.perf_counter()
+        tab.goto(page.as_uri())
+        tab.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        return time.perf_counter() - began
 
 
 def main() -> None:
@@ -44,10 +58,13 @@ def main() -> None:
         report(runs, out=folder / "report.html", film=False)
         whole = time.perf_counter() - began
         size = os.path.getsize(folder / "report.html")
+        ready = seconds_to_open(folder / "report.html")
     finally:
         shutil.rmtree(folder)
     print(f"{len(found.runs)} runs: {whole:.1f} s (target {TARGET:g}), {size / 1e6:.1f} MB (limit {LIMIT / 1e6:g})")
     print(f"reading the runs and checking their digests alone: {alone:.1f} s; ratio {whole / alone:.1f}")
+    opening = "no Chromium to open it" if ready is None else f"open and ready in Chromium after {ready:.1f} s"
+    print(f"{opening} (target {OPEN:g})")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from docs_build import gallery
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[1]
-VISITED = ("", "tour/", "faq/", "theory/", "franka/", "api/tasks/", "results/", "gallery/")
+VISITED = ("", "tour/", "faq/", "theory/", "franka/", "api/tasks/", "results/", "results/learning-targets/", "gallery/")
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 GRAVE = ("serious", "critical")
 MISSING = "[...document.images].filter(image => !image.complete || !image.naturalWidth).map(image => image.src)"

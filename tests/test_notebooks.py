@@ -14,10 +14,10 @@ from docs_build.notebooks import NOTEBOOKS, execute, read
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-def outputs(book: Any) -> list[tuple[int, list[str]]]:
-    """Of every code cell its number and the kinds of what it shows."""
+def outputs(book: Any) -> list[tuple[int, set[str]]]:
+    """Of every code cell its number and the kinds of what it shows; a stream may come in several pieces."""
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
-    kinds = [[kind for output in cell.outputs for kind in output.get("data", [output.output_type])] for cell in cells]
+    kinds = [{kind for output in cell.outputs for kind in output.get("data", [output.output_type])} for cell in cells]
     return [(cell.execution_count, shown) for cell, shown in zip(cells, kinds, strict=True)]
 
 
