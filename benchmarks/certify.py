@@ -207,6 +207,23 @@ def _certify_files(paths: list[Path], folder: str) -> tuple[float, float, list[f
     return seconds, memory, rates, sum(level.size for level in model.graph.levels)
 
 
+def soft_experts(count: int = 10_000) -> None:
+    """Histories whose laws lie on a line, a few of which one state may stand for: log₂ 10 bits within 0.05."""
+    from certify.tolerance import within
+
+    def step(latent: int, actions: tuple[str, ...]) -> tuple[str, str | dict[str, Fraction]]:
+        p = Fraction(latent, count)
+        return ("fork", {"left": p, "right": 1 - p}) if len(actions) == 4 else (f"cue {latent * (not actions)}", "wait")
+
+    model = Model.from_latents(5, dict.fromkeys(range(1, count + 1), Fraction(1, count)), step)
+    for divergence in ("tv", "kl"):
+        seconds, answer = _timed(lambda divergence=divergence: within(model, "0.05", divergence))
+        low, high = answer.steps[-1].lower, answer.steps[-1].upper
+        print(
+            f"soft expert ({divergence}), {count:,} histories x 5 levels: {seconds:.1f} s, [{low:.2f}, {high:.2f}] bits"
+        )
+
+
 def json_reading(n: int = 20_000) -> None:
     model = Model.from_arrays(*few_classes(n))
     with tempfile.TemporaryDirectory() as folder:
@@ -234,7 +251,7 @@ def _timed(work: Callable[[], R]) -> tuple[float, R]:
 
 
 if __name__ == "__main__":
-    every = (the_zoo, building, json_reading, large_models, on_disk, against_the_twin)
+    every = (the_zoo, building, soft_experts, json_reading, large_models, on_disk, against_the_twin)
     for part in every:
         if not sys.argv[1:] or part.__name__ in sys.argv[1:]:
             part()

@@ -1,6 +1,7 @@
 """Episodes as they are enumerated: names and laws are numbered when they are first met, and rows are integers."""
 
 import math
+import random
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -87,10 +88,13 @@ def enumerate_latents(
     horizon: int,
     latents: Sequence[tuple[L, Fraction]],
     step: Callable[[L, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]],
+    most: int,
 ) -> tuple[Episodes, list[int]]:
-    """Every episode of every latent, depth first, and the place of its latent."""
+    """Every episode of every latent, depth first, and the place of its latent; refused where they are too many."""
     if not latents:
         raise UserError("latents", "expected at least one hidden value with its weight")
+    if len(latents) > most:
+        raise _too_many(f"{len(latents):,} hidden values, and as many episodes or more", most)
     table = Table()
     owner: list[int] = []
     weights: list[Weight] = []
@@ -123,6 +127,36 @@ def enumerate_latents(
                 weights.append((above, below))
                 cells.fromlist(row)
                 owner.append(place)
+                if len(owner) == 1 and math.prod(len(table.laws.table[law]) for law in row[2::3]) * len(latents) > most:
+                    _refuse_large(horizon, latents, step, table, most)
                 if len(owner) % 1024 == 0:
+                    if len(owner) > most:
+                        raise _too_many(f"more than {most:,} episodes", most)
                     say(f"{place:,} of {len(latents):,} hidden values, {len(owner):,} episodes")
     return table.episodes(weights, np.frombuffer(cells, np.int64), "latents"), owner
+
+
+def _refuse_large(
+    horizon: int,
+    latents: Sequence[tuple[L, Fraction]],
+    step: Callable[[L, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]],
+    table: Table,
+    most: int,
+) -> None:
+    """Refuse at once what is by 16 random episodes in all likelihood too much."""
+    rng, expected = random.Random(0), 0.0
+    likely = [latent for latent, weight in latents if weight]
+    for _ in range(16):
+        latent, actions, ways = rng.choice(likely), (), float(len(likely))
+        for _ in range(horizon):
+            choice = table.choice(step(latent, actions)[1], lambda s=latent, a=actions: f"step({s!r}, {a})")
+            ways *= 1 + len(choice.others)
+            actions = (*actions, rng.choice([choice.name, *(name for name, _, _ in choice.others)]))
+        expected += ways / 16  # its mean is their number
+    if expected > 2 * most:
+        raise _too_many(f"about {expected:.0e} episodes, judged by 16 random ones", most)
+
+
+def _too_many(found: str, most: int) -> UserError:
+    remedy = "write the task with Model.from_generative, which merges histories, give fewer symbols, or raise `most`"
+    return UserError("latents", f"{found}; the limit is {most:,}: {remedy}")

@@ -62,6 +62,7 @@ def generate(
     observe: Callable[[int, S], Mapping[str, Rational] | str],
     expert: Callable[[int, S], Mapping[str, Rational] | str],
     move: Callable[[int, S, str], Mapping[S, Rational] | S],
+    most: int,
 ) -> Graph:
     """Merge histories level by level; t = 1…T. A plain value instead of a mapping means that it is certain."""
     if horizon < 1:
@@ -82,6 +83,9 @@ def generate(
             masses: list[int] = []
             for k, (_, belief) in enumerate(beliefs):
                 if k % 1024 == 0:
+                    if len(masses) > most:
+                        reason = f"more than {most:,} different posteriors at step {t + 1} of {horizon}"
+                        raise UserError("horizon", f"{reason}: shorten it, give fewer symbols, or raise `most`")
                     say(f"step {t} of {horizon}, {k:,} of {len(beliefs):,} merged histories")
                 shares: dict[int, int] = {}
                 for state, weight in belief:

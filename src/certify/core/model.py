@@ -36,6 +36,8 @@ from certify.errors import UserError
 
 L = TypeVar("L")
 S = TypeVar("S", bound=Hashable)
+_MOST_EPISODES = 2_000_000  # that are enumerated
+_MOST_NODES = 1_000_000  # of one step of a merged graph
 _TREE = 1_000_000  # entries of arrays that are never put on disk
 
 
@@ -159,17 +161,19 @@ class Model:
         latents: Mapping[L, Rational] | Iterable[tuple[L, Rational]],
         step: Callable[[L, tuple[str, ...]], tuple[str, Mapping[str, Rational] | str]],
         name: str = "",
+        most: int = _MOST_EPISODES,
     ) -> Model:
         """From a callable: `step(latent, actions so far)` gives the observation and the expert's law.
 
         Every latent is enumerated, and every action that a law allows is followed with its exact probability. The
         callable stays with the model as its `dynamics`, so that policies other than the expert can be played in it.
+        More than `most` episodes are refused, and at once where a few random ones show it.
         """
         if horizon < 1:
             raise UserError("horizon", f"expected a whole number of steps, at least 1, not {horizon}")
         items = cast(Iterable[tuple[L, Rational]], latents.items() if isinstance(latents, Mapping) else latents)
         weighted = tuple((latent, rational(weight, f"latents[{latent!r}]")) for latent, weight in items)
-        episodes, owner = enumerate_latents(horizon, weighted, step)
+        episodes, owner = enumerate_latents(horizon, weighted, step, most)
         return Model(build(episodes), episodes, text(name, "name"), Dynamics(weighted, step, tuple(owner)))
 
     @staticmethod
@@ -180,13 +184,15 @@ class Model:
         expert: Callable[[int, S], Mapping[str, Rational] | str],
         move: Callable[[int, S, str], Mapping[S, Rational] | S],
         name: str = "",
+        most: int = _MOST_NODES,
     ) -> Model:
         """From hidden states: who starts, what each shows, how the expert acts on it, where it leads (t = 1…T).
 
         Histories with equal observation and equal exact posterior are merged, so that the number of histories may be
-        astronomical while the graph stays small. Probabilities are rationals; a plain value is certain.
+        astronomical while the graph stays small. Probabilities are rationals; a plain value is certain. If there are
+        more than `most` different posteriors at one step, they are refused.
         """
-        return Model(generate(horizon, start, observe, expert, move), None, name)
+        return Model(generate(horizon, start, observe, expert, move, most), None, name)
 
     def canonical(self) -> Iterator[bytes]:
         """What the digest is taken over, in pieces: equal episodes merged, sorted, lowest terms, sorted keys."""

@@ -17,6 +17,7 @@ from typing import Any
 from certify.core.model import Model
 from certify.core.reading import Rational, rational
 from certify.errors import UserError
+from certify.progress import working
 from certify.sources._cassandra import parse
 from certify.sources._problem import Problem, Row
 from certify.sources.adapter import History, Law
@@ -107,7 +108,8 @@ class Pomdp(Problem):
             raise UserError("horizon", f"expected at least one action, not {horizon}")
         beliefs = _Beliefs(self)
         start: Belief = tuple(sorted(self.start.items()))
-        choice = beliefs.plan(start, horizon)
+        with working(f"planning {horizon} actions") as say:
+            choice = beliefs.plan(start, horizon, say)
 
         def action(node: tuple[int, Belief]) -> str:
             if not node[0]:
@@ -185,25 +187,28 @@ class _Beliefs:
             self.known[belief, action] = {shown: _normalised(weights) for shown, weights in joint.items()}
         return self.known[belief, action]
 
-    def reached(self, start: Belief, horizon: int) -> list[dict[Belief, None]]:
+    def reached(self, start: Belief, horizon: int, say: Callable[[str], None]) -> list[dict[Belief, None]]:
         """The beliefs before each action, in the order of their discovery, whatever is done."""
         layers: list[dict[Belief, None]] = [{start: None}]
         count = 1
-        for _ in range(horizon - 1):
+        for t in range(1, horizon):
+            say(f"after {t}, {count:,} beliefs are reached")
             following: dict[Belief, None] = {}
             for belief, action in product(layers[-1], range(len(self.pomdp.actions))):
                 following.update({after: None for _, after in self.after(belief, action).values()})
                 if count + len(following) > MOST_BELIEFS:
-                    raise UserError("horizon", f"more than {MOST_BELIEFS:,} beliefs are reached; plan fewer actions")
+                    reason = f"more than {MOST_BELIEFS:,} beliefs are reached"
+                    raise UserError("horizon", f"{reason}; plan fewer actions, or give a controller")
             layers.append(following)
             count += len(following)
         return layers
 
-    def plan(self, start: Belief, horizon: int) -> dict[tuple[int, Belief], int]:
+    def plan(self, start: Belief, horizon: int, say: Callable[[str], None]) -> dict[tuple[int, Belief], int]:
         """argmax of V_k(b) = max_a E[R | b, a] + γ Σ_o P(o | b, a) V_{k−1}(b′), by (k, b)."""
         choice: dict[tuple[int, Belief], int] = {}
         later: dict[Belief, Fraction] = {}
-        for left, layer in enumerate(reversed(self.reached(start, horizon)), 1):
+        for left, layer in enumerate(reversed(self.reached(start, horizon, say)), 1):
+            say(f"the best of {left:,}, for {len(layer):,} beliefs")
             values: dict[Belief, Fraction] = {}
             for belief in layer:
                 worth = [self.worth(belief, action, later) for action in range(len(self.pomdp.actions))]

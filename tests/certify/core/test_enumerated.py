@@ -5,10 +5,11 @@ from typing import Any
 
 import building_twin
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certify import Model
+from certify import Model, UserError
 from certify.core.merged import unfold
 from certify.sources.adapter import Adapter, to_model
 
@@ -102,3 +103,33 @@ def tree(model: Model) -> list[list[tuple[Any, ...]]]:
         )
         for t, level in enumerate(graph.levels)
     ]
+
+
+def test_what_never_ends_is_refused_at_once_with_the_remedy() -> None:
+    asked: list[int] = []
+
+    def bandit(latent: int, actions: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        asked.append(latent)
+        return "lever", {"0": "1/2", "1": "1/2"}
+
+    with pytest.raises(
+        UserError, match=r"about 1e\+30 episodes, judged by 16 random ones; the limit is 2,000,000: write"
+    ):
+        Model.from_latents(100, {0: 1}, bandit)
+    assert len(asked) == 17 * 100
+    with pytest.raises(UserError, match="latents: more than 1,500 episodes; the limit is 1,500"):
+        Model.from_latents(11, {0: 1}, bandit, most=1500)
+    assert Model.from_latents(11, {0: 1}, bandit, most=2048).episodes is not None
+    with pytest.raises(UserError, match="3 hidden values, and as many episodes or more; the limit is 2"):
+        Model.from_latents(1, dict.fromkeys(range(3), "1/3"), bandit, most=2)
+
+
+def test_posteriors_beyond_the_limit_are_refused() -> None:
+    def move(t: int, state: int, action: str) -> dict[int, str]:
+        return {2 * state: "1/2", 2 * state + 1: "1/2"}
+
+    def shown(t: int, state: int) -> str:
+        return str(state)
+
+    with pytest.raises(UserError, match=r"horizon: more than 1,000 different posteriors at step 1[23] of 20"):
+        Model.from_generative(20, {1: 1}, shown, lambda t, state: "wait", move, most=1000)
