@@ -10,7 +10,7 @@ from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.readers import from_arrays
 from diacritic.demos.record import record
-from diacritic.demos.requirement import certify_recording
+from diacritic.demos.requirement import certify_recording, recording
 from diacritic.files.arrays import read_npz
 from diacritic.files.atomic import make_folder, open_atomic
 from diacritic.files.demos import REMEDY, Demos, metadata, read_metadata
@@ -85,9 +85,13 @@ def visible(demos: Demos) -> Demos:
     return with_embedding(from_arrays(seen, demos.actions, frames=demos.frames, task=demos.task), None)
 
 
-def compared_with_certificate(demos: Demos, answer: Need, close: float) -> dict[str, Any]:
-    """Bits, cue frames and classes beside those that the recording's own symbols certify."""
-    truth = np.array([step.upper for step in certify_recording(demos).steps])[answer.data.index[:, 0]]
+def compared_with_certificate(demos: Demos, whole: Demos, answer: Need, close: float) -> dict[str, Any]:
+    """Bits, cue frames and classes beside what the recording's own symbols certify.
+
+    Where most trajectories of a quarter are unique, its certificate is an artefact, and that of the whole is taken.
+    """
+    certified = certify_recording(whole if recording(demos).artefact else demos)
+    truth = np.array([step.upper for step in certified.steps])[answer.data.index[:, 0]]
     error = float(np.abs(truth - np.array(answer.bits)).max())
     showing = [
         t for t, raw in enumerate(answer.data.index[:, 0]) if demos.symbols[raw].min() < demos.symbols[raw].max()

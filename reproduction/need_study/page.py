@@ -1,6 +1,7 @@
 """The tables of docs/need.md and its power curves, from the ledger."""
 
 import io
+import json
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -18,7 +19,11 @@ PICTURE = "images/need-power.svg"
 def write_page(results: Path, page: Path) -> None:
     """Renew what stands between the marks, and the picture beside it."""
     rows = read(results / "need.jsonl")
-    write_text(page, renewed(page.read_text(encoding="utf-8"), "need-study", tables(rows)))
+    text = renewed(page.read_text(encoding="utf-8"), "need-study", tables(rows))
+    timed = results / "benchmarks" / "need.json"
+    if timed.exists():
+        text = renewed(text, "need-time", [time_line(json.loads(timed.read_text(encoding="utf-8")))])
+    write_text(page, text)
     (page.parent / PICTURE).parent.mkdir(exist_ok=True)
     write_text(page.parent / PICTURE, power_curves(rows))
 
@@ -26,6 +31,16 @@ def write_page(results: Path, page: Path) -> None:
 def tables(rows: Sequence[Row]) -> list[str]:
     """Staircases of worlds and of the arm, then false alarms, each with what was kept for evaluation."""
     return [*_staircases(rows), "", *_arm(rows), "", *_alarms(rows)]
+
+
+def time_line(found: Row) -> str:
+    """What the benchmark measured, in a sentence."""
+    calm, busy, frames = (found[name] for name in ("states", "states, every step open", "frames"))
+    said = f"On {found['cores']} cores, 256 episodes × 50 steps × 30 channels take"
+    said += f" {calm['seconds']:.0f} s, with power and controls"
+    said += f"; {busy['seconds']:.0f} s where no step can be passed over ({busy['memory_gb']:.1f} GB). Learning to read"
+    said += f" {found['frames_read']:,} frames of 64² and answering takes {frames['seconds']:.0f} s"
+    return f"{said} ({frames['memory_gb']:.1f} GB). `benchmarks/need.py` measures it."
 
 
 def share(rows: Sequence[Row], good: Callable[[Row], bool]) -> str:

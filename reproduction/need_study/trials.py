@@ -48,9 +48,11 @@ def run_trial(trial: Trial, recordings: Path | None = None) -> dict[str, Any]:
             demos = STRESSES[trial.stress](demos, rng)
         answer = need(demos, plants=0, seed=trial.seed)
     elif trial.part == "arm":
-        demos = arm.kept(recordings or Path(), trial.family, trial.seed, trial.episodes)
+        folder, number = recordings or Path(), trial.seed * trial.episodes // arm.RECORDED
+        demos = arm.kept(folder, trial.family, trial.seed, trial.episodes)
         answer = need(arm.visible(demos), plants=0, seed=trial.seed)
-        row |= arm.compared_with_certificate(demos, answer, CLOSE)
+        whole = arm.kept(folder, trial.family, number, arm.RECORDED)
+        row |= arm.compared_with_certificate(demos, whole, answer, CLOSE)
     else:
         world = WORLDS[trial.family]
         latents = world.draw(trial.episodes, rng)

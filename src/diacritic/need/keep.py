@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
-from diacritic.need.decisions import Decision
+from diacritic.need.decisions import Cue, Decision
 
 
 @dataclass(frozen=True)
@@ -26,37 +27,34 @@ class Keep:
 
 
 def frames_to_keep(decisions: Sequence[Decision], states: int) -> Keep:
-    """Greedily the frame that shows most cues, the latest of equals."""
-    wanted = [
-        shown
-        for decision in decisions
-        for cue in decision.cues
-        if (shown := set(cue.shown(decision.steps[0])) or _parts(cue.sights, decision.steps[0]))
-        and not cue.sights[decision.steps[0]].shows_all
-    ]
+    """Greedily the frame that tells most pairs of classes apart, the latest of equals."""
+    todo = [frames for decision in decisions for cue in decision.cues for frames in _telling(cue, decision.steps[0])]
     chosen: list[int] = []
-    todo = list(wanted)
     while todo:
-        best = max(set().union(*todo), key=lambda t: (sum(t in shown for shown in todo), t))
+        best = max(set().union(*todo), key=lambda t: (sum(t in frames for frames in todo), t))
         chosen.append(best)
-        todo = [shown for shown in todo if best not in shown]
+        todo = [frames for frames in todo if best not in frames]
     return Keep(tuple(sorted(chosen)), stack(decisions), states)
 
 
 def stack(decisions: Sequence[Decision]) -> int:
     """Contiguous frames, with the present one, that reach back to the last sight of every cue."""
-    longest = 1
-    for decision in decisions:
-        for cue in decision.cues:
-            for s in decision.steps:
-                if cue.sights[s].shows_all:
-                    continue
-                shown = cue.shown(s) or sorted(_parts(cue.sights, s))
-                if shown:
-                    longest = max(longest, s - shown[-1] + 1)
-    return longest
+    reach = [
+        s - max(frames) + 1
+        for decision in decisions
+        for cue in decision.cues
+        for s in decision.steps
+        for frames in _telling(cue, s)
+    ]
+    return max(reach, default=1)
 
 
-def _parts(sights: Sequence, s: int) -> set[int]:
-    """Frames that separate some classes."""
-    return {t for t in range(s) if sights[t].blocks.max() > 0}
+def _telling(cue: Cue, s: int) -> list[set[int]]:
+    """Of every two classes that the frame of step s does not tell apart, the earlier frames that do, if any."""
+    names = [cue.names(t) for t in range(s)]
+    pairs = [
+        {t for t in range(s) if names[t][one] != names[t][two]}
+        for one, two in combinations(range(int(cue.labels.max()) + 1), 2)
+        if cue.sights[s].blocks[one] == cue.sights[s].blocks[two]
+    ]
+    return [frames for frames in pairs if frames]

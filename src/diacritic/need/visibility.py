@@ -50,10 +50,10 @@ def look(frames: Sequence[Frame], labels: Ints, rng: np.random.Generator, shuffl
     level, spread = float(np.mean(chance)), max(float(np.std(chance)), 1 / len(labels))
     whole = entropy(labels)
     sights = []
-    for guesses in decoded:
+    for frame, guesses in zip(frames, decoded, strict=True):
         bits = usable(labels, guesses[0]) - level
         clear = bits > DEVIATIONS * spread
-        blocks = _blocks(labels, guesses[0], level) if clear else np.zeros(int(labels.max()) + 1, np.int64)
+        blocks = _blocks(frame, labels, guesses[0], level) if clear else np.zeros(int(labels.max()) + 1, np.int64)
         hint = _hint(labels, guesses[0], blocks)
         sights.append(Sight(max(bits, 0.0) / whole if whole else 0.0, clear, blocks, hint))
     return sights
@@ -75,18 +75,23 @@ def _hint(labels: Ints, decoded: Ints, blocks: Ints) -> float:
     return revealed / left
 
 
-def _blocks(labels: Ints, decoded: Ints, level: float) -> Ints:
-    """The finest merging of classes of which the decoder gives SHOWN of the entropy, each class RIGHT as often."""
+def _blocks(frame: Frame, labels: Ints, decoded: Ints, level: float) -> Ints:
+    """The finest merging of classes, the most confused first, that the frame shows."""
     blocks = np.arange(int(labels.max()) + 1)
     while len(names := np.unique(blocks)) > 1:
-        truth, guess = blocks[labels], blocks[decoded]
-        right = min(float((guess[truth == name] == name).mean()) for name in names if (truth == name).any())
-        if usable(truth, guess) - level >= SHOWN * entropy(truth) and right >= RIGHT:
+        truth, guess = (np.searchsorted(names, blocks[each]) for each in (labels, decoded))
+        if _shown(truth, guess, level) or (len(names) < len(blocks) and _shown(truth, frame.decode([truth])[0], level)):
             break
         confused = [
             (int(((truth == a) & (guess == b)).sum() + ((truth == b) & (guess == a)).sum()), -k, a, b)
-            for k, (a, b) in enumerate((a, b) for i, a in enumerate(names) for b in names[:i])
+            for k, (a, b) in enumerate((a, b) for a in range(len(names)) for b in range(a))
         ]
         _, _, one, two = max(confused)
-        blocks = np.where(blocks == one, two, blocks)
+        blocks = np.where(blocks == names[one], names[two], blocks)
     return np.unique(blocks, return_inverse=True)[1].ravel()
+
+
+def _shown(truth: Ints, guess: Ints, level: float) -> bool:
+    """Whether the decoder gives SHOWN of the entropy, and every class RIGHT as often."""
+    right = min(float((guess[truth == name] == name).mean()) for name in np.unique(truth))
+    return usable(truth, guess) - level >= SHOWN * entropy(truth) and right >= RIGHT
