@@ -198,6 +198,8 @@ class Checker:
             malformed("certificate", "process_sha256 is not text, or grain is not supports, posteriors or windows")
         if ("window" in claims) != (claims["grain"] == "windows"):
             malformed("certificate", "window belongs to the grain windows, which needs it")
+        if "columns" in claims and claims["grain"] != "posteriors":
+            malformed("certificate", "columns belong to the grain posteriors")
         self.claims = claims
         require(claims["process_sha256"] == self.process.sha256, "the certificate is about another process")
 
@@ -233,6 +235,7 @@ class Checker:
     def observe(self) -> None:
         """Breadth-first search over supports, exact posteriors, or the last labels; every node has one law."""
         exact = self.claims["grain"] != "supports"
+        self.columns = self.predictive() if "columns" in self.claims else None
         self.most = whole(self.claims.get("window", Number(0)), "window")
         self.seen: list[str] = []
         self.law: list[dict[str, Fraction]] = []
@@ -242,7 +245,7 @@ class Checker:
         for shown in self.first:
             weights = {x: p for x, p in self.process.start.items() if self.process.shown[x] == shown}
             nodes.append((self.known(weights, exact), exact, ()))
-        numbers = {node: k for k, node in enumerate(nodes)}
+        numbers = {self.key(node): k for k, node in enumerate(nodes)}
         for node in nodes:
             rays = self.rays(node)
             self.seen.append(self.process.shown[next(iter(rays[0]))])
@@ -254,10 +257,50 @@ class Checker:
             for label in sorted({label for after in moved for label in after}):
                 target = self.following(node, label, [after[label] for after in moved if label in after])
                 self.spend(2 * len(target[0]))
-                if target not in numbers:
-                    numbers[target] = len(nodes)
+                if (key := self.key(target)) not in numbers:
+                    numbers[key] = len(nodes)
                     nodes.append(target)
-                self.after[-1][label] = numbers[target]
+                self.after[-1][label] = numbers[key]
+
+    def key(self, node: Node) -> Any:
+        """What tells nodes apart: everything, or the observation and the mean of each column."""
+        if self.columns is None:
+            return node
+        self.spend(len(node[0]) * len(self.columns))
+        means = [sum(p * column[x] for x, p in node[0]) for column in self.columns]
+        return self.process.shown[node[0][0][0]], *means
+
+    def predictive(self) -> list[list[Fraction]]:
+        """Columns whose means decide the law and the means after every label: their span holds all that is asked."""
+        size = len(self.process.shown)
+        given = [array(column, "columns", size) for column in array(self.claims["columns"], "columns")]
+        columns = [[rational(value, "columns") for value in column] for column in given]
+        basis: list[tuple[int, list[Fraction]]] = []
+
+        def rest(vector: list[Fraction]) -> list[Fraction]:
+            self.spend(size * len(basis))
+            for pivot, row in basis:
+                if factor := vector[pivot]:
+                    vector = [v - factor * r for v, r in zip(vector, row, strict=True)]
+            return vector
+
+        for column in columns:
+            vector = rest(column)
+            pivot = next((x for x in range(size) if vector[x]), None)
+            if pivot is not None:
+                basis.append((pivot, [v / vector[pivot] for v in vector]))
+        actions = {action for law in self.process.law for action in law}
+        asked = [[Fraction(1)] * size]
+        asked += [[law.get(action, Fraction(0)) for law in self.process.law] for action in sorted(actions)]
+        for column in columns:
+            ahead: dict[Label, list[Fraction]] = {}
+            for x in range(size):
+                for label, weights in self.steps({x: Fraction(1)}).items():
+                    means = ahead.setdefault(label, [Fraction(0)] * size)
+                    means[x] = sum((p * column[y] for y, p in weights.items()), Fraction(0))
+            asked += ahead.values()
+        require(not any(any(rest(vector)) for vector in asked), "columns: they do not decide what follows")
+        return columns
 
     def known(self, weights: dict[int, Fraction], exact: bool) -> Posterior:
         total = sum(weights.values())
@@ -675,7 +718,7 @@ class Checker:
         )
 
 
-OPTIONAL = ("window", "machine", "long_run", "words", "merged", "rate", "lower", "upper", "codes", "frames")
+OPTIONAL = ("window", "columns", "machine", "long_run", "words", "merged", "rate", "lower", "upper", "codes", "frames")
 
 
 def check(certificate: str, process: str, limit: int = LIMIT) -> list[str]:

@@ -22,16 +22,13 @@ from certify.stationary.frames import Frames
 from certify.stationary.longrun import conditional_bits, long_run, masses, proves_mean
 from certify.stationary.machine import StationaryMachine, numbered
 from certify.stationary.observer import Observer, Search, TooMany
-from certify.stationary.posteriors import Steps, mixture
-from certify.stationary.process import Process
+from certify.stationary.posteriors import Steps, mixture, whole_columns
 from certify.stationary.relation import Matrix, separating_word
-from certify.stationary.windows import window_observer
 
 FORMAT = "certify-certificate/2"
 MOST_TYPES = 11  # of histories in one component, as the checker has it
 _MOST_STATES = 1_500  # strong classes whose conflicts are written as words
-_MOST_POSTERIORS = 5_000  # that the checker has to follow one by one
-_MOST_WINDOW = 3  # labels that the checker looks back at, where posteriors do not repeat
+_MOST_POSTERIORS = 5_000  # beyond these the certificate says how few of them predict differently
 
 
 def certificate_json(answer: StationaryAnswer) -> str:
@@ -75,20 +72,9 @@ def _grain(answer: StationaryAnswer) -> dict[str, Any]:
     search = Search(process, "posterior", lambda v: v, lambda v: mixture(process, v), steps.after, _MOST_POSTERIORS)
     try:
         search.run(steps.starts())
-    except TooMany as limit:
-        return _windows(answer.process, str(limit))
+    except TooMany:  # they repeat in what they predict alone
+        return {"grain": "posteriors", "columns": whole_columns(process)}
     return {"grain": "posteriors"}
-
-
-def _windows(process: Process, reason: str) -> dict[str, Any]:
-    """The fewest labels that fix the law, for posteriors that repeat only in what they predict."""
-    for k in range(_MOST_WINDOW + 1):
-        try:
-            if not window_observer(process, k).error:
-                return {"grain": "windows", "window": k}
-        except TooMany:
-            break
-    raise UserError("--certificate", f"the checker follows plain posteriors or short windows, and {reason}")
 
 
 def _machine(machine: StationaryMachine) -> dict[str, Any]:

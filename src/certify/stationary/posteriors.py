@@ -15,8 +15,8 @@ MOST_BITS = 4_000  # of one weight
 _MOST_REDUCED = 120  # states up to which the linear reduction is worth its cost
 
 
-def lump(process: Process) -> Process:
-    """States that show the same, act the same and lead to the same, with equal probabilities, as one."""
+def blocks(process: Process) -> list[int]:
+    """Of each state its block: states that show, act and lead to the same, with equal probabilities, are in one."""
     numbers: dict[object, int] = {}
     block = [numbers.setdefault(key, len(numbers)) for key in zip(process.observation, process.law, strict=True)]
     count = 0
@@ -27,7 +27,13 @@ def lump(process: Process) -> Process:
             sums = tuple((a, _sums(row, block)) for a, row in sorted(moves.items()))
             signatures.append((block[x], sums))
         block = [numbers.setdefault(key, len(numbers)) for key in signatures]
-    first = [block.index(k) for k in range(count)]
+    return block
+
+
+def lump(process: Process) -> Process:
+    """The process with one state for each block."""
+    block = blocks(process)
+    first = [block.index(k) for k in range(max(block) + 1)]
     moves = tuple({a: _sums(row, block) for a, row in process.moves[x].items()} for x in first)
     return Process(
         process.observations,
@@ -38,6 +44,14 @@ def lump(process: Process) -> Process:
         _sums(process.start, block),
         process.name,
     )
+
+
+def whole_columns(process: Process) -> list[list[int]]:
+    """Columns on all states that decide what a posterior predicts: as `posterior_observer` tells posteriors apart."""
+    block, small = blocks(process), lump(process)
+    if small.size > _MOST_REDUCED:
+        return [[int(own == k) for own in block] for k in range(small.size)]
+    return [[column[k] for k in block] for column in predictive_columns(Steps(small))]
 
 
 def _sums(row: Sequence[tuple[int, Fraction]], block: list[int]) -> tuple[tuple[int, Fraction], ...]:
