@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -13,20 +13,28 @@ from diacritic.training.cohort import Cohort
 CHUNK = 100  # updates of one cohort before the next one has its turn
 
 
-class Turn(Protocol):
-    """A training that goes on a little at each turn."""
+@dataclass
+class Part:
+    """A cohort that trains up to a step, a little at each turn."""
 
-    seconds: float
+    cohort: Cohort
+    end: int
+    seconds: float = 0.0
     """Its share of the time that has passed."""
 
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device:
+        return self.cohort.device
+
     @property
-    def done(self) -> bool: ...
-    def advance(self) -> None: ...
+    def done(self) -> bool:
+        return self.cohort.step >= self.end
+
+    def advance(self) -> None:
+        self.cohort.advance(max(0, min(CHUNK, self.end - self.cohort.step)))
 
 
-T = TypeVar("T", bound=Turn)
+T = TypeVar("T", bound=Part)
 
 
 def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
@@ -50,32 +58,12 @@ def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
             active += [(item, _stream(item)) for item in islice(waiting, 1)]
 
 
-def _stream(item: Turn) -> torch.cuda.Stream | None:
+def _stream(item: Part) -> torch.cuda.Stream | None:
     if item.device.type != "cuda":
         return None
     stream = torch.cuda.Stream(item.device)
     stream.wait_stream(torch.cuda.current_stream(item.device))  # its data may still be on the way
     return stream
-
-
-@dataclass
-class Part:
-    """A cohort up to a step."""
-
-    cohort: Cohort
-    end: int
-    seconds: float = 0.0
-
-    @property
-    def device(self) -> torch.device:
-        return self.cohort.device
-
-    @property
-    def done(self) -> bool:
-        return self.cohort.step >= self.end
-
-    def advance(self) -> None:
-        self.cohort.advance(max(0, min(CHUNK, self.end - self.cohort.step)))
 
 
 def train_round_robin(cohorts: Sequence[Cohort], until: float = 1.0) -> None:

@@ -35,7 +35,7 @@ from diacritic.training.demonstrations import Prepared, held_out_codes, prepare,
 from diacritic.training.forecaster import mislead
 from diacritic.training.kl_bound import kl_profile
 from diacritic.training.runs import warm_start
-from diacritic.training.scheduler import CHUNK, round_robin
+from diacritic.training.scheduler import CHUNK, Part, round_robin
 from diacritic.training.train_job import TrainJob
 
 TIMES, NETWORKS = "times.json", "networks"
@@ -59,23 +59,13 @@ class Ready:
     """What came of forgetting, where its learner does."""
 
 
-@dataclass
-class Training:
+@dataclass(kw_only=True)
+class Training(Part):
     """One cohort in training: a training job, or several of equal plans and sizes."""
 
     parts: list[Ready]
-    cohort: Cohort
     half: bool = False
     """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
-    seconds: float = 0.0
-
-    @property
-    def device(self) -> torch.device:
-        return self.cohort.device
-
-    @property
-    def done(self) -> bool:
-        return self.cohort.step >= self.cohort.plan.steps
 
     def advance(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
@@ -212,7 +202,8 @@ def trainings(
     ready = _ready(folder, train_jobs, device, by_name, out)
     described = ((kind(one.share, device) if most else None, len(one.train_job.runs), one) for one in ready)
     for parts in pack(described, most):
-        yield Training(parts, one_cohort([part.share for part in parts], device), half)
+        cohort = one_cohort([part.share for part in parts], device)
+        yield Training(cohort=cohort, end=cohort.plan.steps, parts=parts, half=half)
 
 
 def _ready(

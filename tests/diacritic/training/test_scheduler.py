@@ -1,26 +1,23 @@
 """Turns: at most so many at once, the next takes the place of one that is done, and time is shared out."""
 
-from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 
-from diacritic.training.scheduler import round_robin
+from diacritic.training.cohort import Cohort
+from diacritic.training.scheduler import CHUNK, Part, round_robin
 
 
-@dataclass
-class Count:
-    name: str
-    left: int
-    log: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+class Stub:
+    """As much of a cohort as a turn asks for."""
 
-    @property
-    def done(self) -> bool:
-        return self.left == 0
+    device = torch.device("cpu")
 
-    def advance(self) -> None:
-        self.left -= 1
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name, self.log, self.step = name, log, 0
+
+    def advance(self, steps: int) -> None:
+        self.step += steps
         self.log.append(self.name)
 
 
@@ -31,11 +28,11 @@ def test_the_next_one_starts_when_one_is_done():
     def waiting():
         for name, turns in (("a", 3), ("b", 1), ("c", 1)):
             started.append(name)
-            yield Count(name, turns, log)
+            yield Part(cast("Cohort", Stub(name, log)), turns * CHUNK)
 
     order = []
     for item in round_robin(waiting(), 2):
-        order.append(item.name)
+        order.append(cast("Stub", item.cohort).name)
         assert item.seconds > 0
     assert order == ["b", "c", "a"]
     assert log == ["a", "b", "a", "c", "a"]
@@ -43,4 +40,4 @@ def test_the_next_one_starts_when_one_is_done():
 
 
 def test_nothing_waits_and_nothing_happens():
-    assert list(round_robin(iter(list[Count]()), 4)) == []
+    assert list(round_robin(iter(list[Part]()), 4)) == []
