@@ -21,6 +21,7 @@ from diacritic.demos.requirement import (
 from diacritic.files.demos import Demos
 
 Episode = list[tuple[str, str]]
+Grouped = tuple[tuple[int, ...], NDArray[np.int64]]  # positions of a configuration, and each episode's group by them
 
 
 class Rule(NamedTuple):
@@ -90,13 +91,7 @@ def _split(symbol: str) -> tuple[str, ...]:
     return (phase, *probe, *classes)
 
 
-def _rule(
-    demos: Demos,
-    t: int,
-    recorded: list[Configuration],
-    grouped: list[tuple[tuple[int, ...], NDArray[np.int64]]],
-    column: tuple[str, ...],
-) -> Rule:
+def _rule(demos: Demos, t: int, recorded: list[Configuration], grouped: list[Grouped], column: tuple[str, ...]) -> Rule:
     numbers = np.unique(column, return_inverse=True)[1]
     for positions, group in grouped:
         if len(np.unique(np.stack([group, numbers]), axis=1).T) > group.max() + 1:

@@ -14,7 +14,7 @@ from certify.core.model import episode_nodes
 from certify.core.relations import Relation, blocks
 from certify.core.requirement import Requirement
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
-from diacritic.rollout.occupancy import Cells, ExpertTrace, law_table
+from diacritic.rollout.occupancy import ExpertTrace, law_table
 from diacritic.tasks.recorded import POSITIVE
 
 Floats = NDArray[np.float64]
@@ -43,21 +43,11 @@ def scores(occupancy: ExpertTrace, requirement: Requirement | None = None) -> tu
         raise UserError("requirement", "it belongs to another model than the machine was watched on")
     laws = law_table(occupancy.model.graph)
     budget = Budget(60.0)
-    return tuple(
-        _score(occupancy, t, cells, requirement.relations[t], requirement.bits[t], laws, budget)
-        for t, cells in enumerate(occupancy.steps)
-    )
+    return tuple(_score(occupancy, t, requirement, laws, budget) for t in range(len(occupancy.steps)))
 
 
-def _score(
-    occupancy: ExpertTrace,
-    t: int,
-    cells: Cells,
-    relation: Relation,
-    bits: float | None,
-    laws: Floats,
-    budget: Budget,
-) -> StepScore:
+def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Floats, budget: Budget) -> StepScore:
+    cells, relation, bits = occupancy.steps[t], requirement.relations[t], requirement.bits[t]
     level, weight, seen = occupancy.model.graph.levels[t], cells.weight, cells.observation
     known = joint(seen, cells.code)
     law, kind = level.law[cells.node], relation.kind[cells.node]

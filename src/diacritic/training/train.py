@@ -42,44 +42,31 @@ def train(
     checkpoint to the same final codes (on the CPU, bit by bit).
     """
     with nullcontext() if folder is None else locked(folder):
-        return _train(plan, data, device, folder, judge, every, tensorboard, parameters)
-
-
-def _train(
-    plan: Plan,
-    data: Data,
-    device: str,
-    folder: Path | None,
-    judge: Judge | None,
-    every: float,
-    tensorboard: Path | None,
-    parameters: dict[str, Tensor] | None,
-) -> Cohort:
-    cohort = Cohort(plan, data, device, parameters)
-    checkpoint = None if folder is None else folder / "checkpoint.safetensors"
-    if checkpoint is not None and checkpoint.exists():
-        resume(cohort, checkpoint)
-    chunk = max(1, plan.steps // 50)
-    saved = time.monotonic()
-    passed: int | None = None
-    early = plan.until_sufficient and judge is not None
-    text = f"training {plan.learner.name}, {len(plan.runs)} runs"
-    with working(text) as say, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
-        streak = _streak(folder, len(plan.runs)) if early else 0
-        while cohort.step < plan.steps and streak < SETTLED:
-            cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
-            tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps
-            passed = sum(judge(cohort)) if judge is not None and (tenth or early) else passed
-            streak = streak + 1 if early and passed == len(plan.runs) else 0
-            log(measure(cohort) | ({} if passed is None else {"sufficient": passed}))
-            seen = "" if passed is None else f", {passed}/{len(plan.runs)} sufficient"
-            say(f"{cohort.step:,} of {plan.steps:,} updates{seen}")
-            if checkpoint is not None and (
-                time.monotonic() - saved >= every or cohort.step == plan.steps or streak == SETTLED
-            ):
-                save_checkpoint(cohort, checkpoint)
-                saved = time.monotonic()
-    return cohort
+        cohort = Cohort(plan, data, device, parameters)
+        checkpoint = None if folder is None else folder / "checkpoint.safetensors"
+        if checkpoint is not None and checkpoint.exists():
+            resume(cohort, checkpoint)
+        chunk = max(1, plan.steps // 50)
+        saved = time.monotonic()
+        passed: int | None = None
+        early = plan.until_sufficient and judge is not None
+        text = f"training {plan.learner.name}, {len(plan.runs)} runs"
+        with working(text) as say, _metrics(folder, cohort.step, tensorboard) as log, threads_for(cohort.numbers):
+            streak = _streak(folder, len(plan.runs)) if early else 0
+            while cohort.step < plan.steps and streak < SETTLED:
+                cohort.advance(min(chunk - cohort.step % chunk, plan.steps - cohort.step))
+                tenth = cohort.step % (5 * chunk) == 0 or cohort.step == plan.steps
+                passed = sum(judge(cohort)) if judge is not None and (tenth or early) else passed
+                streak = streak + 1 if early and passed == len(plan.runs) else 0
+                log(measure(cohort) | ({} if passed is None else {"sufficient": passed}))
+                seen = "" if passed is None else f", {passed}/{len(plan.runs)} sufficient"
+                say(f"{cohort.step:,} of {plan.steps:,} updates{seen}")
+                if checkpoint is not None and (
+                    time.monotonic() - saved >= every or cohort.step == plan.steps or streak == SETTLED
+                ):
+                    save_checkpoint(cohort, checkpoint)
+                    saved = time.monotonic()
+        return cohort
 
 
 def _streak(folder: Path | None, runs: int) -> int:
