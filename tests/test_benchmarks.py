@@ -54,3 +54,16 @@ def test_distinct_restarts_lose_no_sufficient_seed():
     assert {(cell["sufficient_before"], cell["sufficient_after"], cell["seeds"]) for cell in cells} == {(8, 8, 8)}
     said = f"8 of 8 seeds before and after in all {len(cells)} cells"
     assert said in " ".join((ROOT / "CHANGELOG.md").read_text().split())
+
+
+def test_need_is_as_fast_as_its_page_says():
+    found = json.loads((ROOT / "results" / "benchmarks" / "need.json").read_text())
+    page = (ROOT / "docs" / "need.md").read_text()
+    assert (
+        f"On {found['cores']} cores, 256 episodes × 50 steps × 30 channels take {found['states']['seconds']:.0f} s"
+        in page
+    )
+    assert f"{found['frames_read']:,} frames of 64² and answering takes {found['frames']['seconds']:.0f} s" in page
+    assert max(found[name]["seconds"] for name in ("states", "states, every step open")) <= 60
+    assert found["frames"]["seconds"] <= 600
+    assert found["frames"]["memory_gb"] < 4

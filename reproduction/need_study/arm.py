@@ -97,7 +97,7 @@ def compared_with_certificate(demos: Demos, whole: Demos, answer: Need, close: f
         t for t, raw in enumerate(answer.data.index[:, 0]) if demos.symbols[raw].min() < demos.symbols[raw].max()
     ]
     last_seen = np.flatnonzero(np.diff(truth) > close)  # a cue is hidden from the next step on
-    said = {t for d in answer.remembered for cue in d.cues for t in range(d.steps[-1]) if cue.names(t).max() > 0}
+    said = {t for d in answer.remembered for cue in d.cues for t in range(len(truth)) if cue.names(t).max() > 0}
     first = min((d.steps[0] for d in answer.remembered), default=0)
     near = all(any(abs(t - u) <= 1 for u in said) for t in last_seen)
     near &= all(any(abs(t - u) <= 1 for u in showing) for t in said if t < first)

@@ -30,7 +30,8 @@ def write_page(results: Path, page: Path) -> None:
 
 def tables(rows: Sequence[Row]) -> list[str]:
     """Staircases of worlds and of the arm, then false alarms, each with what was kept for evaluation."""
-    return [*_staircases(rows), "", *_arm(rows), "", *_alarms(rows)]
+    arm = [row for row in rows if row["part"] == "arm" and row["held_out"]]
+    return [*_staircases(rows), "", *([*_arm(arm), ""] if arm else []), *_alarms(rows)]
 
 
 def time_line(found: Row) -> str:
@@ -61,9 +62,8 @@ def _staircases(rows: Sequence[Row]) -> list[str]:
     return results
 
 
-def _arm(rows: Sequence[Row]) -> list[str]:
+def _arm(mine: Sequence[Row]) -> list[str]:
     """Recordings of the arm on which no setting was chosen."""
-    mine = [row for row in rows if row["part"] == "arm" and row["held_out"]]
     sizes = sorted({row["episodes"] for row in mine}, reverse=True)
     heads = [f"{size} episodes: {name}" for size in sizes for name in ("bits", "frames", "classes")]
     results = [

@@ -83,18 +83,20 @@ def _trained(
 ) -> Any:
     from torch import nn
 
-    with torch.random.fork_rng(devices=[]):
+    same = torch.backends.cudnn.flags(benchmark=False, deterministic=True)  # equal seeds give equal networks
+    with torch.random.fork_rng(devices=[]), same:
         torch.manual_seed(seed)
         network = nn.Sequential(
             *(nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU()),
             *(nn.Conv2d(32, 32, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten()),
             *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, goals.shape[1])),
-        )
+        ).to(_device(torch))
         optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=1e-2)
         for _ in epochs:
             for part in torch.randperm(len(chosen)).split(BATCH):
                 rows = chosen[part.numpy()]
-                loss = ((network(_pixels(torch, frames[rows])) - torch.from_numpy(goals[rows])) ** 2).mean()
+                wanted = torch.from_numpy(goals[rows]).to(_device(torch))
+                loss = ((network(_pixels(torch, frames[rows])) - wanted) ** 2).mean()
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
@@ -103,9 +105,14 @@ def _trained(
 
 def _applied(torch: Any, network: Any, frames: NDArray[np.uint8], rows: NDArray[np.int64]) -> Floats:
     with torch.no_grad():
-        parts = [network(_pixels(torch, frames[rows[k : k + 1024]])).numpy() for k in range(0, len(rows), 1024)]
+        parts = [network(_pixels(torch, frames[rows[k : k + 1024]])).cpu().numpy() for k in range(0, len(rows), 1024)]
     return np.concatenate(parts)
 
 
 def _pixels(torch: Any, frames: NDArray[np.uint8]) -> Any:
-    return torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 3, 1, 2))).float() / 255 - 0.5
+    whole = torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 3, 1, 2))).to(_device(torch))
+    return whole.float() / 255 - 0.5
+
+
+def _device(torch: Any) -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
