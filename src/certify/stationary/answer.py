@@ -20,6 +20,7 @@ from certify.errors import UserError
 from certify.stationary.atoms import atom_relation
 from certify.stationary.chain import MOST_WORK, TooMuchWork
 from certify.stationary.frames import Frames, frames
+from certify.stationary.lags import Lags, smallest_lags
 from certify.stationary.longrun import long_run, masses
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.merging import Codes, fewest_codes
@@ -38,6 +39,7 @@ REGIMES = {
     3: "the expert knows more than a history tells; more posteriors are reached than were followed",
 }
 _MOST_CODES = 2_000  # strong classes whose codes are counted
+_MOST_LAG, _MOST_LAGGED = 8, 150  # steps back, and strong classes, up to which single lags are looked for
 _MOST_FLOOR = 250  # windows whose long run is computed for the floor of regime 3
 
 
@@ -119,6 +121,14 @@ class StationaryAnswer:
         return tuple(counted)
 
     @cached_property
+    def lags(self) -> Lags | None:
+        """The fewest single past observations that fix the law, where a stack of observations does; for small tasks."""
+        stack = next((found.k for found in self.frames if not found.actions), None)
+        if stack is None or stack > _MOST_LAG or self.relation.observer.size > _MOST_LAGGED:
+            return None
+        return smallest_lags(self.relation.observer, stack)
+
+    @cached_property
     def witnesses(self) -> tuple[str, ...]:
         """Why memory is needed, and which assumptions fail, in words."""
         lines: list[str] = []
@@ -180,6 +190,7 @@ class StationaryAnswer:
             "codes": self._codes,
             "floors": self._floors,
             "frames": [{"actions": f.actions, "k": f.k, "text": f.text} for f in self.frames],
+            "lags": None if self.lags is None or self.lags.lags is None else [lag for _, lag in self.lags.lags],
             "witnesses": list(self.witnesses),
         }
 

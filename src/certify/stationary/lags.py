@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
+from certify.core.merged import Rational
+from certify.core.reading import rational
 from certify.errors import UserError
 from certify.stationary.observer import Observer
 from certify.stationary.refine import strong_classes
 from certify.stationary.relation import Matrix
+from certify.stationary.windows import distance
 
 MOST_NODES = 400
 Lag = tuple[str, int]  # ("O", 2): the observation two steps ago; ("A", 1): the last action
@@ -32,14 +36,15 @@ class Lags:
         return ", ".join(named) if self.lags else "the law is always the same"
 
 
-def smallest_lags(observer: Observer, longest: int, actions: bool = False, most: int = 6) -> Lags:
+def smallest_lags(observer: Observer, longest: int, actions: bool = False, most: int = 6, within: Rational = 0) -> Lags:
     """Implicit hitting sets: propose a smallest set that hits every difference seen so far, and test it exactly.
 
-    A lag that reaches back before the first step shows a mark of its own.
+    A lag that reaches back before the first step shows a mark of its own. With `within`, laws that differ by at most
+    that much in total variation count as one.
     """
     if longest < 0:
         raise UserError("longest", f"expected a number of steps of at least 0, not {longest}")
-    product = _Product(observer, longest)
+    product = _Product(observer, longest, rational(within, "within"))
     universe: list[Lag] = [("O", lag) for lag in range(longest + 1)]
     universe += [("A", lag) for lag in range(1, longest + 1)] if actions else []
     differences: list[frozenset[Lag]] = []
@@ -59,14 +64,18 @@ def smallest_lags(observer: Observer, longest: int, actions: bool = False, most:
 class _Product:
     """Pairs of histories over the last steps; node `size` is the time before the first step."""
 
-    def __init__(self, observer: Observer, depth: int) -> None:
+    def __init__(self, observer: Observer, depth: int, within: Fraction) -> None:
         state, count = strong_classes(observer)
         observer = observer.quotient(state, count)
         if observer.size > MOST_NODES:
             raise UserError("lags", f"{observer.size:,} classes are too many; at most {MOST_NODES:,} are compared")
         self.depth, self.size = depth, observer.size
         self.observation = np.r_[observer.observation, -1]
-        self.law = np.r_[observer.law, -1]
+        far = ~np.eye(len(observer.laws), dtype=bool)
+        if within:
+            far = np.array([[distance(one, other) > within for other in observer.laws] for one in observer.laws])
+        self.differ = np.zeros((self.size + 1, self.size + 1), bool)
+        self.differ[: self.size, : self.size] = far[observer.law[:, None], observer.law]
         width = len(observer.observations)
         edges = [
             (source, label // width, target)
@@ -101,8 +110,7 @@ class _Product:
             for step in self.steps[("A", lag) in chosen, ("O", lag - 1) in chosen]:
                 after |= (step.T @ trail[-1].astype(np.float32) @ step) > 0
             trail.append(after)
-        bad = trail[-1] & (self.law[:, None] != self.law)
-        bad[self.size], bad[:, self.size] = False, False
+        bad = trail[-1] & self.differ
         if not bad.any():
             return None
         first, second = np.argwhere(bad)[0].tolist()

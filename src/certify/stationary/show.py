@@ -73,7 +73,8 @@ def _structure(answer: StationaryAnswer) -> list[str]:
         codes = answer.codes
         count = f"{codes.low}" if codes.count else f"between {codes.low} and {codes.high}"
         said.append(f"Fewest codes of one machine: {count}.")
-    return said + [f"Frames: {stack.text}." for stack in answer.frames]
+    said += [f"Frames: {stack.text}." for stack in answer.frames]
+    return said + ([f"Fewest of them: {answer.lags.text}."] if answer.lags is not None and answer.lags.lags else [])
 
 
 def _text(bits: Bits) -> str:

@@ -66,6 +66,8 @@ def test_fewer_frames_suffice_where_laws_may_differ_a_little(within: int | str, 
     )
     found = frames(support_observer(process), actions=False, within=within)
     assert found.k == k
+    lags = smallest_lags(support_observer(process), 2, within=within).lags
+    assert lags == tuple(("O", lag) for lag in range(1, k + 1))
     assert ("within" in found.text) == bool(within)
 
 
