@@ -1,5 +1,6 @@
 """PRISM and JANI models through Storm, and machines that Storm values as their experts."""
 
+import json
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -123,3 +124,38 @@ def test_without_storm_one_line_names_the_extra(maze: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "stormpy", None)
     with pytest.raises(UserError, match="install the extra 'storm'"):
         load_storm(maze)
+
+
+def jani(kind: str) -> str:
+    """A variable that an action sets, in JANI."""
+    destination = {"location": "here", "probability": {"exp": 1}, "assignments": [{"ref": "x", "value": 1}]}
+    bounds = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 1}
+    document = {
+        "jani-version": 1,
+        "name": "switch",
+        "type": kind,
+        "actions": [{"name": "go"}],
+        "variables": [{"name": "x", "type": bounds, "initial-value": 0}],
+        "automata": [
+            {
+                "name": "a",
+                "locations": [{"name": "here"}],
+                "initial-locations": ["here"],
+                "edges": [{"location": "here", "action": "go", "destinations": [destination]}],
+            }
+        ],
+        "system": {"elements": [{"automaton": "a"}], "syncs": [{"synchronise": ["go"], "result": "go"}]},
+        "properties": [],
+    }
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("mdp", "is not a POMDP"), ("pomdp", "Storm refuses it: .*Model type pomdp not recognized")]
+)
+def test_jani_files_say_nothing_of_what_is_seen(kind: str, reason: str, tmp_path: Path):
+    pytest.importorskip("stormpy")
+    path = tmp_path / "switch.jani"
+    path.write_text(jani(kind), encoding="utf-8")
+    with pytest.raises(UserError, match=reason):
+        load_storm(path)
