@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--by-hidden", type=int, metavar="K", help="bits given part K (from 0) of the hidden value, too"
     )
+    parser.add_argument(
+        "--by-label", metavar="FILE", help="bits given a label of each episode, or of each step of it (JSON lists), too"
+    )
     parser.add_argument("--tolerance", metavar="E", help="the policy may be off by E after every history: a bracket")
     parser.add_argument("--divergence", choices=("tv", "kl"), default="tv", help="what --tolerance measures")
     parser.add_argument(
@@ -133,13 +136,16 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
 
     model = _load(options, rest)
     answer = certify(model, options.objective, seconds=options.seconds, stoppable=True)
-    from certify.by_label import hidden_part, rates_by_label, table, to_json
+    from certify.by_label import LabelRates, hidden_part, rates_by_label, read_labels, table, to_json
     from certify.certificate import certificate_lines
     from certify.machines.exports import EXPORTS
     from certify.show import show
 
-    part = options.by_hidden
-    rates = [] if part is None else rates_by_label(answer, hidden_part(model, part))
+    rates: list[LabelRates] = []
+    if options.by_hidden is not None:
+        rates += rates_by_label(answer, hidden_part(model, options.by_hidden))
+    if options.by_label is not None:
+        rates += rates_by_label(answer, read_labels(Path(options.by_label)))
 
     def plot(path: Path) -> None:
         from certify.plot import staircase

@@ -209,7 +209,7 @@ class Answer:
                 for step in self.steps
             ],
             "seconds": self.seconds,
-        }
+        } | ({"legend": legend} if (legend := self.model.graph.legend) else {})
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"

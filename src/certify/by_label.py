@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,19 @@ def hidden_part(model: Model, part: int) -> list[str]:
     return [str(value[part]) for value in parts]
 
 
+def read_labels(path: Path) -> list[Any]:
+    """A JSON list: one label for each episode of the model's file, or one list of labels with a label for each step."""
+    try:
+        labels = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError("--by-label", f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError("--by-label", f"{path} is not JSON: {error}") from None
+    if not isinstance(labels, list) or len({len(row) if isinstance(row, list) else 0 for row in labels}) != 1:
+        raise UserError("--by-label", f"{path}: expected a list of labels, or a list of equally long lists of them")
+    return labels
+
+
 def table(rates: Sequence[LabelRates]) -> str:
     """Labels by their mean bits, with the steps at which they need the most."""
     lines = [f"{'label':24}{'moments':>9}{'bits':>9}{'peak':>9}"]
@@ -94,13 +108,15 @@ def to_json(answer: Answer, rates: Sequence[LabelRates]) -> str:
 def _rows(model: Model, labels: Labels) -> np.ndarray:
     """The labels as text, one row an episode, one column a step."""
     assert model.episodes is not None
-    count, horizon = len(model.episodes.weight), model.horizon
+    count, horizon, origin = len(model.episodes.weight), model.horizon, model.episodes.origin
     if callable(labels):
         if model.dynamics is None:
             raise UserError("labels", "this model does not know its hidden values; give a label for each episode")
         values = [model.dynamics.latents[model.dynamics.owner[k]][0] for k in model.episodes.origin]
         return np.array([[str(labels(value, t + 1)) for t in range(horizon)] for value in values])
-    rows = np.array([row if isinstance(row, str) else list(map(str, row)) for row in labels])
+    rows = np.array([list(map(str, row)) if isinstance(row, list | tuple | np.ndarray) else str(row) for row in labels])
+    if len(rows) > count and len(rows) > origin.max():  # labels of episodes without weight, too
+        rows = rows[origin]
     if rows.shape not in ((count,), (count, horizon)):
         raise UserError("labels", f"expected {count} labels, or {count} rows of {horizon}, not shape {rows.shape}")
     return np.tile(rows[:, None], (1, horizon)) if rows.ndim == 1 else rows

@@ -19,6 +19,7 @@ _COLUMNS: list[tuple[str, Callable[[Step], str]]] = [
     ("trans.", lambda s: "yes" if s.transitive else "no"),
 ]
 _MOST_ROWS = 60
+_MOST_LEGEND, _MOST_LETTERS = 20, 100  # lines, and letters of one
 _WIDTH = 24
 
 
@@ -62,7 +63,12 @@ def verdict(answer: Answer) -> list[str]:
     lines.append(f"Without a clock, at a random step: {bits}; with one, {mean}.")
     lines += [f"Fewest {kind.replace('_', '-')} codes are a bracket: {why}." for kind, why in codes.reasons.items()]
     lines += [f"{w.claim} fails at step {w.t}: {w.text}" for w in answer.witnesses]
-    return lines
+    legend = [f"{label}: {_cut(name)}" for label, name in answer.model.graph.legend.items()]
+    return lines + legend[:_MOST_LEGEND] + ["… more in the answer's legend (--json)"] * (len(legend) > _MOST_LEGEND)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _MOST_LETTERS else f"{name[:_MOST_LETTERS]}… ({len(name):,} letters)"
 
 
 def _codes(low: int, high: int) -> str:

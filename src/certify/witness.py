@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from certify.core.relations import Relation, support_classes
 from certify.errors import inert
 
 Word = tuple[tuple[int, int], ...]  # (action, next observation) pairs
+_WIDE = 160  # letters of a history that is written out
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,23 @@ class Witness:
 
 def history_text(graph: Graph, t: int, node: int) -> str:
     """A history in one line: ``cue0 -wait-> hall -wait-> fork``."""
-    words = [inert(word) for word in graph.history(t, node)]
-    return words[0] + "".join(f" -{a}-> {o}" for a, o in zip(words[1::2], words[2::2], strict=True))
+    words = [inert(word) for word in graph.history(t, node, short=True)]
+    return words[0] + _steps(list(zip(words[1::2], words[2::2], strict=True)))
 
 
 def word_text(graph: Graph, word: Word) -> str:
     """A continuation in one line."""
-    steps = "".join(f" -{inert(graph.actions[a])}-> {inert(graph.observations[o])}" for a, o in word)
-    return steps.strip() or "the present"
+    steps = [(inert(graph.actions[a]), inert(graph.label(o))) for a, o in word]
+    return _steps(steps).strip() or "the present"
+
+
+def _steps(pairs: list[tuple[str, str]]) -> str:
+    """Actions and what is seen after them; where that is long, equal steps one after the other are counted."""
+    steps = [f" -{a}-> {o}" for a, o in pairs]
+    if sum(map(len, steps)) > _WIDE:
+        runs = [(step, len(list(same))) for step, same in groupby(steps)]
+        steps = [step + f" ×{count}" * (count > 1) for step, count in runs]
+    return "".join(steps)
 
 
 def distinguish(graph: Graph, relations: list[Relation], t: int, first: int, second: int) -> tuple[Word, int, int]:

@@ -96,3 +96,28 @@ def test_table_json_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "gap.svg").stat().st_size > 1000
     assert main(["gap", "--by-hidden", "1", "--json", "-"]) == 0
     assert set(json.loads(capsys.readouterr().out)["by_label"]) == {"0", "1"}
+
+
+def test_labels_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the episodes wait for a cue; one episode has no weight, and its label does not count."""
+    law = {"wait": "1"}
+    rows = [("x", "go"), ("y", "stop"), ("z", "go"), ("w", "go")]
+    steps = [
+        [{"obs": o, "action_law": law, "action": "wait"}, {"obs": "end", "action_law": {a: "1"}, "action": a}]
+        for o, a in rows
+    ]
+    weights = ["1/4", "1/4", "1/2", "0"]
+    episodes = [{"weight": w, "steps": s} for w, s in zip(weights, steps, strict=True)]
+    model, labels = tmp_path / "model.json", tmp_path / "labels.json"
+    model.write_text(json.dumps({"horizon": 2, "episodes": episodes}))
+    labels.write_text(json.dumps(["early", "early", "late", "never"]))
+    assert main([str(model), "--by-label", str(labels), "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)["by_label"]
+    assert {label: one["bits"] for label, one in told.items()} == {"early": [0, 1], "late": [0, 0]}
+    labels.write_text(json.dumps([["a", 1], ["a", 2], ["a", 2], ["a", 2]]))
+    assert main([str(model), "--by-label", str(labels), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["by_label"]["1"]["bits"] == [None, 0]
+    for text, reason in (("[1, 2", "is not JSON"), ('{"a": 1}', "expected a list"), ("[1]", "expected 3 labels")):
+        labels.write_text(text)
+        assert main([str(model), "--by-label", str(labels)]) == 2
+        assert reason in capsys.readouterr().err

@@ -2,11 +2,14 @@
 
 from itertools import combinations
 
+import pytest
 from certify_twin import Document, History, Twin, documents, loose_models, node_histories
 from hypothesis import given, settings
 
-from certify import Model
+from certify import Model, certify
 from certify.core.relations import compatibility
+from certify.machines.exports import to_dot
+from certify.show import show
 from certify.witness import (
     a2_witness,
     a4_witness,
@@ -125,3 +128,25 @@ def test_the_last_step_leads_nowhere() -> None:
     graph = build("reveal").graph
     assert successors(graph, 3, 0) == {}
     assert len(successors(graph, 0, 0)) == 2
+
+
+def test_long_observations_have_short_names_and_a_legend(capsys: pytest.CaptureFixture[str]) -> None:
+    """Images that a history shows once: witnesses and drawings fit a terminal, and the answer says what is what."""
+    images = [" ".join(str((k * n) % 7) for n in range(200)) for k in range(4)]
+
+    def step(latent: int, actions: tuple[str, ...]) -> tuple[str, str]:
+        if not actions:
+            return images[latent], "wait"
+        return ("hall", "wait") if len(actions) < 40 else ("fork" if latent < 3 else "end", f"turn {latent % 2}")
+
+    answer = certify(Model.from_latents(41, dict.fromkeys(range(4), "1/4"), step))
+    numbers = answer.model.observation_index
+    assert answer.to_dict()["legend"] == {f"obs#{numbers[image]}": image for image in images}
+    (witness,) = [w for w in answer.witnesses if w.claim == "A4"]
+    assert witness.histories[0] == f"obs#{numbers[images[0]]} -wait-> hall ×39"
+    show(answer)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) < 250
+    assert any(line.startswith("obs#0: 0 0 0 0") and line.endswith("letters)") for line in lines)
+    assert images[1] not in to_dot(answer.machine)
+    assert "legend" not in certify(build("gap")).to_dict()

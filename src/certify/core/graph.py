@@ -21,6 +21,8 @@ from certify.core.exact import (
 )
 from certify.errors import UserError
 
+LONG = 60  # letters of a name that is shown as it is
+_LISTED = 100_000  # observations that a legend is made of
 Law = tuple[tuple[int, Fraction], ...]  # sorted (action, probability), no zeros
 
 
@@ -98,12 +100,23 @@ class Graph:
         level = self.levels[t]
         return level.action * len(self.observations) + self.levels[t + 1].observation[level.child]
 
-    def history(self, t: int, node: int) -> list[str]:
-        """O_1, A_1, O_2, …, O_t of one history that leads to a node."""
+    def label(self, observation: SupportsIndex) -> str:
+        """An observation in a few letters: its name, or ``obs#12`` by its number where the name is long."""
+        name = self.observations[observation]
+        return name if len(name) <= LONG else f"obs#{int(observation)}"
+
+    @cached_property
+    def legend(self) -> dict[str, str]:
+        """Which observations have labels instead of names."""
+        pairs = ((self.label(k), self.observations[k]) for k in range(min(len(self.observations), _LISTED)))
+        return {label: name for label, name in pairs if label != name}
+
+    def history(self, t: int, node: int, short: bool = False) -> list[str]:
+        """O_1, A_1, O_2, …, O_t of one history that leads to a node, by names or in a few letters."""
         words: list[str] = []
         for step in range(t, -1, -1):
             level = self.levels[step]
-            words.append(self.observations[level.observation[node]])
+            words.append((self.label if short else self.observations.__getitem__)(level.observation[node]))
             if step:
                 words.append(self.actions[level.arrival[node]])
             node = int(level.parent[node])

@@ -35,6 +35,7 @@ class Kept(NamedTuple):
     """An array on disk, as narrow as its values allow."""
 
     path: Path
+    store: "Store"  # which removes the file when nothing refers to it any more
 
     def load(self) -> Ints:
         return np.load(self.path).astype(np.int64, copy=False)
@@ -59,7 +60,20 @@ class Store:
             np.save(path, array.astype(narrow))
         except OSError as error:
             raise UserError("folder", f"the disk of {str(path.parent)!r} is full ({error.strerror})") from None
-        return Kept(path)
+        return Kept(path, self)
+
+
+class StoredLevel(Level):
+    """A level whose arrays are read when they are first asked for."""
+
+    def __init__(self, **row: Any) -> None:
+        self.__dict__["_row"] = row
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._row:
+            raise AttributeError(name)
+        kept = self._row[name]
+        return self.__dict__.setdefault(name, kept.load() if isinstance(kept, Kept) else kept)
 
 
 class StoredLevels(Sequence[Level]):
@@ -67,6 +81,7 @@ class StoredLevels(Sequence[Level]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.size = 0  # nodes of all levels that were put in
         self._rows: list[dict[str, Any]] = []
         self._recent: dict[int, Level] = {}
 
@@ -75,6 +90,7 @@ class StoredLevels(Sequence[Level]):
         row = {one.name: getattr(level, one.name) for one in fields(level)}
         kept = {name: self._store.keep(x) if isinstance(x, np.ndarray) else x for name, x in row.items()}
         self._rows.insert(0, kept)
+        self.size += level.size
         self._recent.clear()
 
     def __len__(self) -> int:
@@ -89,8 +105,7 @@ class StoredLevels(Sequence[Level]):
         if k not in self._recent:
             while len(self._recent) > 1:
                 del self._recent[next(iter(self._recent))]
-            row: dict[str, Any] = {name: x.load() if isinstance(x, Kept) else x for name, x in self._rows[k].items()}
-            self._recent[k] = Level(**row)
+            self._recent[k] = StoredLevel(**self._rows[k])
         return self._recent[k]
 
 
@@ -110,9 +125,10 @@ def merge_on_disk(
         levels = StoredLevels(store)
         with _runner(engine) as run:
             _merge(tree, levels, len(episodes.observations), run, part, say)
-    small = sum(level.size for level in levels) <= _PART
+    small = levels.size <= _PART
     names = episodes.observations, episodes.actions, tuple(episodes.laws.table)
-    return Graph(tuple(levels) if small else levels, *names)
+    here = (Level(**{one.name: getattr(level, one.name) for one in fields(Level)}) for level in levels)
+    return Graph(tuple(here) if small else levels, *names)
 
 
 Run = Callable[[Callable[[Part], Any], list[Part]], Iterator[Any]]

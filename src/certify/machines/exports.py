@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from html import escape
 
+from certify.core.graph import LONG
 from certify.machines.machine import Machine, State
 
 _COLUMN, _ROW, _BOX, _MARGIN = 236, 74, (176, 46), 30
@@ -123,10 +124,11 @@ def kiss2(moves: Sequence[tuple[str, str, str, str, str]]) -> str:
 def _edges(machine: Machine) -> list[dict[tuple[int, int], str]]:
     """Per step: (state, next state) → what is done and seen on the way."""
     result: list[dict[tuple[int, int], str]] = []
-    for moves in machine.moves:
+    for t, moves in enumerate(machine.moves, 1):
         labels: dict[tuple[int, int], list[str]] = {}
         for (k, action, observation), j in moves.items():
-            labels.setdefault((k, j), []).append(f"{action} → {observation}")
+            seen = observation if len(observation) <= LONG else machine.states[t][j].name
+            labels.setdefault((k, j), []).append(f"{action} → {seen}")
         result.append({key: " | ".join(texts) for key, texts in labels.items()})
     return result
 

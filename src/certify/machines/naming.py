@@ -27,7 +27,7 @@ def name_cells(graph: Graph, cells: list[Ints]) -> list[list[str]]:
             inside = np.flatnonzero(fiber_of == o)
             suffixes = _suffixes(graph, past, cells[t], inside) if len(inside) > 1 else [""]
             for cell, suffix in zip(inside, suffixes, strict=True):
-                named[cell] = graph.observations[o] + suffix
+                named[cell] = graph.label(o) + suffix
         names.append(named)
     return names
 
@@ -41,7 +41,7 @@ def _suffixes(graph: Graph, past: Ints | None, label: Ints, inside: Ints) -> lis
         apart = all(a == b or not a & b for a in seen for b in seen)
         if not apart or len(set(seen)) == 1 or max(map(len, seen)) > _MOST_VALUES:
             continue
-        words = ["|".join(sorted(graph.observations[o] for o in values)) for values in seen]
+        words = ["|".join(sorted(graph.label(o) for o in values)) for values in seen]
         longer = [(*old, word) for old, word in zip(told, words, strict=True)]
         if len(set(longer)) > len(set(told)):
             told = longer
