@@ -15,6 +15,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from diacritic.training.learner import LEARNERS, learner
+from diacritic.training.preset import preset
 
 NAME, SEARCH = "arena", "arena-search"
 STEPS, SEEDS = 2000, 8
@@ -82,6 +83,7 @@ TASKS: tuple[Task, ...] = (
     *(task("memory-chain", bits=bits, delay=1000) for bits in (1, 2, 3)),
 )
 """From cheap to dear: symbolic ones are learned from every episode with its exact weight, the arm's from recordings."""
+RATES = (3e-4, 1e-3, 3e-3)
 DEVELOPMENT: tuple[Task, ...] = (
     task("memory-chain", bits=2, delay=30),
     task("modulo-counter", modulus=4, horizon=6),
@@ -117,8 +119,8 @@ def cell_of(name: str, place: Task, setting: Setting, steps: int, seeds: int) ->
     """One cell of the matrix."""
     entrant = entrant_of(name)
     sized = f"{entrant.learner}:{entrant.size}={setting.size}" if setting.size else entrant.learner
-    preset, gate = (entrant.arm, "task") if place.recorded else (entrant.preset, "external")
-    return Cell(NAME, place, sized, preset, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
+    how, gate = (entrant.arm, "task") if place.recorded else (entrant.preset, "external")
+    return Cell(NAME, place, sized, how, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
 
 
 def entrant_of(name: str) -> Entrant:
@@ -131,17 +133,31 @@ def entrant_of(name: str) -> Entrant:
 
 
 def frozen(results: Results) -> dict[str, Setting]:
-    """The setting that each entrant's search chose: most sufficient seeds over the development cells, then the higher
-    success, then the lower loss."""
+    """The setting that each entrant's whole search chose: most sufficient seeds over the development cells, then the
+    higher success, then the lower loss."""
     tried: dict[str, dict[Setting, list[Row]]] = {}
     for row in results.files.get(SEARCH, ()):
         tried.setdefault(row["entrant"], {}).setdefault(Setting(row["rate"], row["size"]), []).append(row)
-    return {name: max(found, key=lambda one: _merit(found[one])) for name, found in tried.items()}
+    whole = {name: found for name, found in tried.items() if _complete(name, found)}
+    return {name: _plain(name, max(found, key=lambda one: _merit(found[one]))) for name, found in whole.items()}
 
 
-def _merit(rows: Sequence[Row]) -> tuple[int, int, float, float]:
+def _complete(name: str, found: Mapping[Setting, Sequence[Row]]) -> bool:
+    trials = len(RATES) * len(entrant_of(name).sizes)
+    return len(found) == trials and all(len(rows) == len(DEVELOPMENT) for rows in found.values())
+
+
+def _merit(rows: Sequence[Row]) -> tuple[int, float, float]:
     sums = [sum(row[key] for row in rows) for key in ("sufficient", "success", "loss")]
-    return len(rows), sums[0], sums[1], -sums[2]  # a setting that has not been tried everywhere comes last
+    return sums[0], sums[1], -sums[2]
+
+
+def _plain(name: str, chosen: Setting) -> Setting:
+    """The same without what preset and learner have by themselves."""
+    entrant = entrant_of(name)
+    base = learner(entrant.learner).architecture(preset(entrant.preset).architecture(Architecture()))
+    usual = entrant.size is not None and getattr(base, entrant.size) == chosen.size
+    return Setting(None if chosen.rate == preset(entrant.preset).rate else chosen.rate, None if usual else chosen.size)
 
 
 def enter(file: Path) -> list[str]:

@@ -10,8 +10,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from itertools import product
 from multiprocessing import get_context
@@ -24,7 +24,7 @@ from torch import Tensor
 from certify.errors import UserError
 from diacritic.files.atomic import make_folder, write_text
 from diacritic.files.ledger import Row, merge_ledger, read_ledger
-from diacritic.studies.arena import DEVELOPMENT, ENTRANTS, NAME, SEARCH, Setting, cell_of, cells, frozen
+from diacritic.studies.arena import DEVELOPMENT, ENTRANTS, NAME, RATES, SEARCH, Setting, cell_of, cells, frozen
 from diacritic.studies.arena_judge import Trained, cohort_of, judge
 from diacritic.studies.cell import Cell
 from diacritic.studies.engine import missing_cells
@@ -39,7 +39,6 @@ from diacritic.training.scheduler import Part, round_robin
 from diacritic.training.symbolic import from_model
 from diacritic.training.trace import Trace
 
-RATES = (3e-4, 1e-3, 3e-3)
 SEARCH_SEEDS, SEARCH_STEPS = range(100, 104), 1000
 SETTLED = 200
 """Updates in a row without one wrong action after which a cohort without a rate to lower is done."""
@@ -94,6 +93,8 @@ class Training(Part):
     stop: float
 
     def advance(self) -> None:
+        if self.done:  # nothing to train
+            return
         super().advance()
         cohort = self.cohort
         late = time.monotonic() > self.stop
@@ -126,21 +127,13 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
     """Train and judge the cells that the ledger lacks."""
     missing = missing_cells(chosen, settings.results)
     ledger, stop = settings.results / f"{NAME}.jsonl", time.monotonic() + settings.seconds - RESERVE
-    with ExitStack() as stack:
-        pool = stack.enter_context(_pool(settings.judges)) if settings.judges else None
+    with _Judges(settings.judges) as judges:
         judging: dict[Future[list[Row]], Cell] = {}
-
-        def hand_over(cell: Cell, trained: Trained | None) -> None:
-            judging[_submit(pool, judge, cell, trained, settings.demos)] = cell
-            _collect(judging, ledger, say)
-
-        simple = [cell for cell in missing if plan_of(cell).learner.certified and not cell.task.recorded]
-        for cell in simple:
-            hand_over(cell, None)
-        others = [cell for cell in missing if not plan_of(cell).learner.certified]
-        for one in round_robin(_started(others, settings, stop), settings.together):
+        for one in round_robin(_started(missing, settings, stop), settings.together):
             if one.whole:
-                hand_over(one.cell, _trained(one))
+                trained = None if plan_of(one.cell).learner.certified else _trained(one)
+                judging[judges.submit(judge, one.cell, trained, settings.demos)] = one.cell
+                _collect(judging, ledger, say)
         for _ in as_completed(list(judging)):
             _collect(judging, ledger, say)
 
@@ -149,11 +142,19 @@ def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> It
     for cell in chosen:
         if time.monotonic() > stop:
             return
+        certified = plan_of(cell).learner.certified
+        if cell.task.recorded and certified:
+            continue
         if cell.task.recorded:
             cohort = cohort_of(cell, settings.demos, settings.device)
         else:
-            cohort = Watched(plan_of(cell), from_model(model_of(cell.task)), settings.device)
-        yield Training(cohort=cohort, end=cell.steps, cell=cell, stop=stop)
+            cohort = Watched(_plain(plan_of(cell)), from_model(model_of(cell.task)), settings.device)
+        yield Training(cohort=cohort, end=0 if certified else cell.steps, cell=cell, stop=stop)
+
+
+def _plain(plan: Plan) -> Plan:
+    """Kernels of the released carrier know its own sizes alone; here it may have others."""
+    return replace(plan, engine="reference") if plan.preset.released else plan
 
 
 def _trained(one: Training) -> Trained:
@@ -198,7 +199,7 @@ def _trials(entrants: Sequence[str], settings: ArenaSettings, rows: Sequence[Row
         cell = cell_of(name, place, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
         plan, data = plan_of(cell), from_model(model_of(place))
         runs = tuple(Run(seed, cell.beta, rate) for rate in RATES for seed in SEARCH_SEEDS)
-        cohort = Watched(replace(plan, runs=runs), data, settings.device)
+        cohort = Watched(_plain(replace(plan, runs=runs)), data, settings.device)
         yield Trial(cohort=cohort, end=cell.steps, cell=cell, stop=stop, entrant=name, size=size)
 
 
@@ -230,16 +231,34 @@ def _search_rows(one: Trial) -> Iterator[Row]:
         }
 
 
-def _pool(count: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(count, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,))
+class _Judges:
+    """Processes that judge, or this one; where one of them dies, others take their place."""
 
+    def __init__(self, count: int) -> None:
+        self.count, self.pool = count, self._pool(count)
 
-def _submit(pool: Executor | None, function: Callable[..., list[Row]], *given: Any) -> Future[list[Row]]:
-    if pool is not None:
-        return pool.submit(function, *given)
-    done: Future[list[Row]] = Future()
-    done.set_result(function(*given))
-    return done
+    @staticmethod
+    def _pool(count: int) -> ProcessPoolExecutor | None:
+        context = get_context("spawn")
+        return ProcessPoolExecutor(count, context, torch.set_num_threads, (1,)) if count else None
+
+    def submit(self, function: Callable[..., list[Row]], *given: Any) -> Future[list[Row]]:
+        if self.pool is None:
+            done: Future[list[Row]] = Future()
+            done.set_result(function(*given))
+            return done
+        try:
+            return self.pool.submit(function, *given)
+        except BrokenProcessPool:
+            self.pool = self._pool(self.count)
+            return self.submit(function, *given)
+
+    def __enter__(self) -> "_Judges":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown()
 
 
 def _collect(judging: dict[Future[list[Row]], Cell], ledger: Path, say: Callable[[str], None]) -> None:
@@ -286,10 +305,10 @@ def main() -> int:
             search(list(ENTRANTS)[first::parts], settings, say)
             return 0
         chosen = cells(settings=frozen(Results.read(given.results)))
+        # Every task's entrants in another order, so that no part has all that is slow.
+        chosen = [cell for k, cell in enumerate(chosen) if (k + k // len(ENTRANTS)) % parts == first]
         words = given.only.split()
-        run_cells(
-            [cell for cell in chosen if all(word in cell.task.title for word in words)][first::parts], settings, say
-        )
+        run_cells([cell for cell in chosen if all(word in cell.task.title for word in words)], settings, say)
     except UserError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2

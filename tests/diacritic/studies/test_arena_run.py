@@ -1,7 +1,7 @@
 """Running the arena: what is noted while cells train, judged rows, going on after a stop, the search of settings."""
 
 import json
-from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,10 +25,10 @@ def _quiet(line: str) -> None:
 
 
 def test_a_watched_cohort_knows_when_every_action_was_right_for_the_first_time() -> None:
-    cell = cell_of("frames 4", MAZE, Setting(rate=3e-3), 40, 3)
+    cell = cell_of("frames 4", MAZE, Setting(rate=3e-3), 60, 3)
     cohort = Watched(plan_of(cell), from_model(build("passive-t-maze", L=3)))
     first: list[int | None] = [None] * 3
-    for step in range(40):
+    for step in range(60):
         with torch.no_grad():
             trace = cohort.trace()
             chosen = trace.steps(trace.read("act")).argmax(-1, keepdim=True)
@@ -94,20 +94,32 @@ def test_a_search_tries_the_same_for_everybody_and_goes_on(tmp_path: Path, monke
     assert [row["success"] for row in read_ledger(path)] == [row["success"] for row in rows]
 
 
-def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss() -> None:
-    def row(rate: float, sufficient: int, success: float, loss: float, place: str = "a") -> dict[str, object]:
-        trial = {"entrant": "carousel", "task": place, "rate": rate, "size": 16}
-        return {**trial, "sufficient": sufficient, "success": success, "loss": loss}
+def _grid(**better: tuple[int, float, float]) -> list[dict[str, object]]:
+    """A whole search of the carousel; of some `rate_size` other counts, success and loss."""
+    rows = []
+    for rate, size, place in product(arena.RATES, (16, 32, 64), "ab"):
+        sufficient, success, loss = better.get(f"{rate:g}_{size}".replace("-", "").replace(".", ""), (1, 0.5, 0.3))
+        trial = {"entrant": "carousel", "task": place, "rate": rate, "size": size}
+        rows.append({**trial, "sufficient": sufficient, "success": success, "loss": loss})
+    return rows
 
-    rows = [row(rate, 1, 0.5, loss, place) for rate, loss in ((1e-3, 0.3), (3e-3, 0.2)) for place in "ab"]
-    found = arena.frozen(Results({"arena-search": rows}))
-    assert found == {"carousel": Setting(3e-3, 16)}
-    rows += [row(1e-4, 2, 0.1, 9.0, place) for place in "ab"]
-    rows += [row(1e-5, 8, 1.0, 0.0)]  # tried on one task alone
-    found = arena.frozen(Results({"arena-search": rows}))
-    assert found == {"carousel": Setting(1e-4, 16)}
-    [cell] = arena.cells(["carousel+forgetting"], settings=found, tasks=[MAZE])
-    assert (cell.learner, cell.rate) == ("plain+forgetting:code_size=16", 1e-4)
-    assert replace(cell, rate=None) in arena.cells(
-        ["carousel+forgetting"], settings={"carousel": Setting(None, 16)}, tasks=[MAZE]
-    )
+
+@pytest.mark.parametrize(
+    ("better", "chosen"),
+    [
+        ({"0003_16": (1, 0.5, 0.2)}, Setting(3e-3, 16)),
+        ({"0003_16": (1, 0.5, 0.2), "0001_64": (1, 0.6, 9.0)}, Setting(None, 64)),  # the preset's own rate
+        ({"0001_32": (2, 0.1, 9.0), "0001_64": (1, 0.6, 9.0)}, Setting()),  # as it comes
+    ],
+)
+def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss(
+    better: dict[str, tuple[int, float, float]], chosen: Setting
+) -> None:
+    rows = _grid(**better)
+    assert arena.frozen(Results({"arena-search": rows})) == {"carousel": chosen}
+    assert arena.frozen(Results({"arena-search": rows[:-1]})) == {}  # not the whole search
+
+
+def test_a_setting_is_part_of_a_cell_and_taken_over() -> None:
+    [cell] = arena.cells(["carousel+forgetting"], settings={"carousel": Setting(3e-3, 16)}, tasks=[MAZE])
+    assert (cell.learner, cell.rate) == ("plain+forgetting:code_size=16", 3e-3)
