@@ -10,18 +10,41 @@ _HEAD = """# For ever: all files
 <!-- Written by reproduction.forever_page: change it there. -->
 
 Every model that was found, with the experts that it was asked for. `python -m reproduction forever FOLDER` runs what
-has no row in `results/forever.jsonl` yet; [For ever](for_ever.md) says what is asked. Bits are those of the long run. A
-bracket stands where they are not proved; with ~ its upper end is a machine that errs a little. A dash stands where no
-answer was found, with the reason below; an empty cell was not run yet. In parentheses: the fewest codes of one machine.
-An episode that ends is followed by another one. Random controllers have three nodes, policy graphs up to thirty; QMDP
-is a rule on beliefs; a privileged expert sees the state.
+has no row in `results/forever.jsonl` yet; [For ever](for_ever.md) says what is asked. Bits are those of the long run.
+A bracket stands where they are not proved; with ~ its upper end is a machine that errs a little. A dash stands where
+no answer was found, with the reason below; an empty cell was not run yet. In parentheses: the fewest codes of one
+machine, and the number of past steps (with actions) that fix the law, ∞ where no number does. An episode that ends is
+followed by another one. Random controllers have three nodes, policy graphs up to thirty; QMDP is a rule on beliefs; a
+privileged expert sees the state. Without a folder a file is PAYNT's; the others come from pomdp-solve, ZMDP,
+POMDPFiles.jl and pomdps-reveal (worlds with formulas instead of rewards: an expert is paid 1 for the observations of
+the first proposition). Files that state the same world count once. Rows of probabilities that miss 1 by up to a
+quarter are divided by their sum; † marks files with such rows off by more than rounding can explain.
 """
+_MOST_REASON = 160
 
 
 def page(rows: Sequence[Row]) -> str:
     """The whole page."""
-    lines = [_HEAD, *counts(rows), "", "## Cassandra's files", "", *_cassandra(rows), "", "## PRISM models", ""]
-    return "\n".join([*lines, *_prism(rows), "", "## Reasons", "", *_reasons(rows), ""])
+    unread = [row for row in rows if _unread(row)]
+    read = [row for row in rows if not _unread(row)]
+    lines = [_HEAD, *counts(read), "", "## Cassandra's files", "", *_cassandra(read), "", "## PRISM models", ""]
+    lines += [*_prism(read), "", "## Reasons", "", *_reasons(read), "", "## Files that are not read", ""]
+    faults = dict(sorted({_short(row["file"]): row["reason"].splitlines()[0][:_MOST_REASON] for row in unread}.items()))
+    return "\n".join([*lines, *(f"- {name}: {fault}." for name, fault in faults.items()), ""])
+
+
+def _unread(row: Row) -> bool:
+    """Whether the file was refused, whatever the expert."""
+    return row.get("reason", "").startswith("line ")
+
+
+def _short(name: str) -> str:
+    return (
+        name.removesuffix("/sketch.templ")
+        .removeprefix("models/")
+        .removeprefix("cassandra/pomdp/")
+        .removesuffix(".pomdp")
+    )
 
 
 def renewed(text: str, name: str, lines: Sequence[str]) -> str:
@@ -60,7 +83,7 @@ def _cassandra(rows: Sequence[Row]) -> list[str]:
         files.setdefault(row["file"], {})[row["expert"]] = row
     for name, by_expert in sorted(files.items()):
         states = max(row.get("states", 0) for row in by_expert.values())
-        short = name.rsplit("/", 1)[-1].removesuffix(".pomdp")
+        short = _short(name) + (" †" if any(row.get("repaired_rows") for row in by_expert.values()) else "")
         cells = [_cell(by_expert[expert]) if expert in by_expert else "" for expert in EXPERTS]
         lines.append(f"| {short} | {states or '–'} | {' | '.join(cells)} |")
     return lines
@@ -73,7 +96,7 @@ def _prism(rows: Sequence[Row]) -> list[str]:
     ]
     for row in rows:
         if not _is_cassandra(row) and "regime" in row:
-            name = row["file"].removesuffix("/sketch.templ").removeprefix("models/")
+            name = _short(row["file"]) + (f" ({row['constants']})" if "constants" in row else "")
             frames = [_frames(row, key) for key in ("frames_with_actions", "frames_without_actions")]
             cells = [f"{row['states']:,}", _bits(row), _codes(row), *frames, f"{row['seconds']:.1f}"]
             lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -85,13 +108,16 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
     cases: dict[str, list[str]] = {}
     for row in rows:
         if "reason" in row:
-            name = row["file"].removesuffix("/sketch.templ").removeprefix("models/").rsplit("/", 1)[-1]
-            cases.setdefault(row["reason"].splitlines()[0][:160], []).append(f"{name} ({row['expert']})")
+            name = _short(row["file"]) if _is_cassandra(row) else _short(row["file"]).rsplit("/", 1)[-1]
+            cases.setdefault(row["reason"].splitlines()[0][:_MOST_REASON], []).append(f"{name} ({row['expert']})")
     return [f"- {reason}: {', '.join(names)}." for reason, names in sorted(cases.items())]
 
 
 def _cell(row: Row) -> str:
-    return f"{_bits(row)} ({_codes(row)})" if "regime" in row else "–"
+    if "regime" not in row:
+        return "–"
+    frames = _frames(row, "frames_with_actions").replace("none", "∞")
+    return f"{_bits(row)} ({_codes(row)}, {frames})"
 
 
 def _bits(row: Row) -> str:

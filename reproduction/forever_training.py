@@ -24,7 +24,7 @@ from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
 
-STUDY, SEEDS, STEPS, DEMONSTRATIONS, BETA = "forever-training", 8, 2000, 512, 1e-3
+STUDY, SEEDS, STEPS, DEMONSTRATIONS, BETA = "forever-training", 8, 4000, 512, 1e-3
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class ForeverTraining:
     """The rows; families that have theirs are not run again."""
     page: Path | None = Path("docs/for_ever.md")
     """The page whose table is renewed."""
-    steps: int = 2000
+    steps: int = 4000
     """Updates."""
     only: str = ""
     """Tasks whose name holds this."""
