@@ -1,5 +1,8 @@
 """One question to a solver: does a machine with so many labels exist?"""
 
+import sys
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,14 @@ from certify.core.graph import Graph
 from certify.core.relations import Matrix
 
 _CLAUSES = 400_000  # of one question
+_NAME, _IMPORT = "ortools.sat.python.cp_model", 1.0
 
 Tables = dict[tuple[int, int, int], int]  # (step, label, continuation) → label; (−1, 0, observation) → first label
+
+
+def solver_ready(seconds: float) -> bool:
+    """Whether the solver is there, or can be imported in these seconds: a first import takes about one."""
+    return _NAME in sys.modules or (seconds >= _IMPORT and find_spec("ortools") is not None)
 
 
 def walk(graph: Graph, tables: Tables, stationary: bool) -> Labels:
@@ -34,15 +43,12 @@ def solve(
     seconds: float,
     tree: Graph | None = None,
 ) -> Tables | None:
-    """A machine of so many labels; empty if there is none; None if undecided, too large, or without a solver.
+    """A machine of so many labels; empty if there is none; None if undecided or too large. The solver is ready.
 
     States of the quotient may have several labels, since their histories may. Given a tree, each history has its own
     label, too, which says no more, takes longer to write down, and spares the solver nine conflicts in ten.
     """
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        return None
+    cp_model: Any = import_module(_NAME)
     codes, step = range(count), [0] * q.size if stationary else q.step
     arrows = [(s, word, target) for s, moves in enumerate(q.moves) for word, target in moves.items()]
     clauses = len(arrows) * count**2 + sum(int(m.sum()) for m in matrices) * count

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certify.core.code_bounds import colour, fiber_clique, futures, inherited
-from certify.core.code_solver import Tables, solve, walk
+from certify.core.code_solver import Tables, solve, solver_ready, walk
 from certify.core.code_states import Labels, Quotient
 from certify.core.exact import Ints
 from certify.core.floors import Floor, bitmasks
@@ -207,6 +207,11 @@ class _Search:
 
     def _ask(self, fine: Quotient, matrices: list[Matrix], cliques: list[list[int]]) -> None:
         """Let the solver try one number of labels after the other; its machine counts once it is verified."""
+        if self.low == self.high:
+            return
+        if not solver_ready(self._left()):
+            self.reason = "there is no time to load the solver, or the extra 'search' is not installed"
+            return
         tables: Tables | None = {}
         tree = self.graph if all((level.paths == 1).all() for level in self.graph.levels) else None
         while tables == {} and self.low != self.high:
@@ -216,7 +221,7 @@ class _Search:
                 tables = solve(*question, self._left(), tree)
             self.low += tables == {}
         if tables is None:
-            self.reason = "the solver leaves it open, or the extra 'search' is not installed"
+            self.reason = "the solver leaves it open; --seconds gives it more time"
         if tables:
             histories = sum(sum(level.paths.tolist()) for level in self.graph.levels)
             merged = sum(level.size for level in self.graph.levels) < histories <= _NODES

@@ -8,6 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from certify.core import code_solver
+from certify.core.code_solver import solver_ready
+from certify.core.code_states import Quotient
 from certify.core.codes import Codes, fewest_codes, verify_codes
 from certify.core.floors import floors
 from certify.core.graph import Graph
@@ -269,8 +272,27 @@ def test_the_verifier_refuses_what_is_no_machine() -> None:
     assert "to two labels" in (verify_codes(maze, swapped, True) or "")
 
 
+@pytest.mark.parametrize("stationary", [False, True])
+def test_labels_of_histories_change_no_answer(stationary: bool) -> None:
+    """Questions to the solver with and without a label for each history; machines are verified."""
+    for seed in range(12):
+        graph = random_model(seed, 6, 4, 2).graph
+        quotient = Quotient.of(graph, strong_classes(graph), 1000)
+        assert quotient is not None
+        matrices = quotient.conflicts(stationary)
+        for count in (1, 2, 3):
+            question = quotient, matrices, [[] for _ in matrices], stationary, count
+            plain, labelled = (code_solver.solve(*question, 60.0, tree) for tree in (None, graph))
+            assert bool(plain) == bool(labelled)
+            for tables in filter(None, (plain, labelled)):
+                assert verify_codes(graph, code_solver.walk(graph, tables, stationary), stationary) is None
+
+
 def test_without_a_solver_the_gap_is_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    monkeypatch.delitem(sys.modules, "ortools.sat.python.cp_model", raising=False)
+    assert solver_ready(60.0)
+    assert not solver_ready(0.5)  # not even imported
+    monkeypatch.setitem(sys.modules, "ortools", None)
     model = random_model(382, 8, 4, 2)
     found = solve(model)
     assert found.time_indexed is None
