@@ -216,7 +216,7 @@ class _Search:
         tree = self.graph if all((level.paths == 1).all() for level in self.graph.levels) else None
         while tables == {} and self.low != self.high:
             question = fine, matrices, cliques, self.stationary, self.low
-            tables = solve(*question, self._left() / (4 if tree else 1))
+            tables = solve(*question, self._left() / (2 if tree else 1))
             if tables is None and tree:
                 tables = solve(*question, self._left(), tree)
             self.low += tables == {}
