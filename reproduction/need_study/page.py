@@ -123,6 +123,7 @@ def power_curves(rows: Sequence[Row]) -> str:
             found = [[row["bits_right"] for row in here if row["episodes"] == size] for size in sizes]
             panel.plot(sizes, [sum(each) / len(each) for each in found], marker="o", label=f"cue {strength:g}")
             panel.set_xticks(sizes, map(str, sizes), minor=False)
+            panel.minorticks_off()
         panels[0].set_ylabel("staircase found")
         panels[-1].legend(frameon=False)
         text = io.StringIO()
