@@ -1,7 +1,7 @@
 """What the commands of the documentation cost on a CPU: processor time, and the most memory that they hold.
 
 Run as ``python benchmarks/commands.py``; it writes results/benchmarks/commands.json, from which docs/install.md has its
-table. Processor time hardly depends on what else runs; on two free cores the clock shows between half of it and all.
+table. Processor time depends little on what else runs; on two free cores the clock shows between half of it and all.
 """
 
 import json
@@ -24,8 +24,6 @@ COMMANDS = (
     "diacritic train memory-chain bits=2 delay=30 --out chain",
     "diacritic record two-cues gap=20 --out two-cues",
     "diacritic probe two-cues",
-    "diacritic need two-cues",
-    "diacritic train two-cues --seeds 1 --steps 20 --out arm-runs",
     "diacritic rollout arm --episodes 128",
     "diacritic video two-cues gap=20 -o film.mp4",
 )
@@ -58,8 +56,8 @@ def main() -> None:
         for command in COMMANDS:
             found[command] = measured(command, folder)
             print(f"{command}: {found[command]['cpu_s']} s, {found[command]['memory_mb']} MB", flush=True)
-    result = {"processor": processor(), "cores": os.cpu_count(), "commands": found}
-    TARGET.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            result = {"processor": processor(), "cores": os.cpu_count(), "commands": found}
+            TARGET.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -67,3 +67,12 @@ def test_need_is_as_fast_as_its_page_says():
     assert max(found[name]["seconds"] for name in ("states", "states, every step open")) <= 60
     assert found["frames"]["seconds"] <= 600
     assert found["frames"]["memory_gb"] < 4
+
+
+def test_the_running_times_of_commands_are_those_that_were_measured():
+    found = json.loads((ROOT / "results" / "benchmarks" / "commands.json").read_text())
+    page = (ROOT / "docs" / "install.md").read_text()
+    assert len(found["commands"]) >= 9
+    assert found["processor"] in page
+    for command, cost in found["commands"].items():
+        assert f"| `{command}` | {cost['cpu_s']:.1f} s | {cost['memory_mb']:.0f} MB |" in page
