@@ -15,7 +15,7 @@ from certify import Model
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.rollout.machine import CodeMachine
-from reproduction.checkout import load
+from certify.sources.checkout import load
 
 BSUITE, MIKASA = "bsuite", "MIKASA-Base"
 

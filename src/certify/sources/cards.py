@@ -14,7 +14,7 @@ import numpy as np
 from certify.core.model import Model
 from certify.errors import UserError
 from certify.optional import import_optional
-from certify.sources.adapter import readable
+from certify.sources.adapter import END, readable
 
 SUITS = 4
 FULL_DECK = 52
@@ -54,12 +54,14 @@ class CardGame:
                 earned += float(reward)
                 if t == self.horizon:
                     break
-                if any(ended):
-                    raise UserError(self.name, f"live episode {k + 1} ends after step {t}, not {self.horizon}")
                 after: Chances = {}
                 for state, weight in belief.items():
                     for target, p in self.move(t, state, action).items():
                         after[target] = after.get(target, Fraction(0)) + weight * p
+                if any(ended):
+                    if any(self.observe(t + 1, state) == END for state in after):
+                        break
+                    raise UserError(self.name, f"live episode {k + 1} ends after step {t}, not {self.horizon}")
                 belief = self._seen(t + 1, after, raw, k)
         return earned / episodes
 
@@ -117,9 +119,12 @@ def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
     return CardGame(name, horizon, modified, start(), lambda _, s: str(s[0][-1]), said, move, environment)
 
 
-def count_recall(horizon: int = 10) -> CardGame:
-    """A card and a query, both colours: say how often that colour has been dealt."""
-    deck = (FULL_DECK // 2,) * 2
+KINDS = {"colors": 2, "suits": 4, "ranks": 13}
+
+
+def count_recall(horizon: int = 10, kind: str = "colors", decks: int = 1) -> CardGame:
+    """A card and a query, both colours, suits or ranks: say how often the queried one has been dealt."""
+    deck = (FULL_DECK * decks // KINDS[kind],) * KINDS[kind]
 
     def deal(values: Counts, queries: Counts) -> Chances:
         return {
@@ -133,13 +138,13 @@ def count_recall(horizon: int = 10) -> CardGame:
         return str(deck[state[1]] - state[2][state[1]])
 
     def environment() -> Any:
-        return import_optional("popgym.envs.count_recall", "sources").CountRecall()
+        return import_optional("popgym.envs.count_recall", "sources").CountRecall(num_decks=decks, deck_type=kind)
 
     def shown(_: int, state: tuple[int, int, Counts, Counts]) -> str:
         return f"[{state[0]} {state[1]}]"
 
-    modified = _cut(horizon, FULL_DECK - 1)
-    return CardGame("POPGym CountRecall (colours)", horizon, modified, deal(deck, deck), shown, said, move, environment)
+    modified, name = _cut(horizon, FULL_DECK * decks - 1), f"POPGym CountRecall ({kind.replace('colors', 'colours')})"
+    return CardGame(name, horizon, modified, deal(deck, deck), shown, said, move, environment)
 
 
 def autoencode(cards: int = 8) -> CardGame:
@@ -170,13 +175,15 @@ def autoencode(cards: int = 8) -> CardGame:
     return CardGame("POPGym Autoencode", 2 * cards - 1, modified, start(), shown, said, move, environment)
 
 
-def higher_lower(ranks: int = 3, horizon: int = 8) -> CardGame:
+def higher_lower(ranks: int = 3, horizon: int = 8, decks: int = 1) -> CardGame:
     """Guess whether the next card is higher, by counting what is left; 0 says higher, also when both are as likely."""
-    if not 2 <= ranks <= 13 or not 1 <= horizon < SUITS * ranks:
-        raise UserError("higher_lower", f"expected 2 to 13 ranks and a horizon below the {SUITS * ranks} cards")
+    cards = SUITS * decks * ranks
+    if not 2 <= ranks <= 13 or not 1 <= horizon < cards or (decks > 1 and ranks < 13):
+        reason = f"expected 2 to 13 ranks and a horizon below the {cards} cards; several decks have 13 ranks"
+        raise UserError("higher_lower", reason)
 
     def start() -> Chances:
-        return {(rank, left): p for rank, left, p in _draw((SUITS,) * ranks)}
+        return {(rank, left): p for rank, left, p in _draw((SUITS * decks,) * ranks)}
 
     def move(_: int, state: tuple[int, Counts], __: str) -> Chances:
         return {(rank, left): p for rank, left, p in _draw(state[1])}
@@ -186,11 +193,12 @@ def higher_lower(ranks: int = 3, horizon: int = 8) -> CardGame:
         return "0" if sum(left[rank + 1 :]) >= sum(left[:rank]) else "1"
 
     def environment() -> Any:
-        game = import_optional("popgym.envs.higher_lower", "sources").HigherLower()
-        shrink(game.deck, SUITS * ranks)
+        game = import_optional("popgym.envs.higher_lower", "sources").HigherLower(num_decks=decks)
+        if ranks < 13:
+            shrink(game.deck, cards)
         return game
 
-    modified = _joined("" if ranks == 13 else f"deck of {ranks} ranks", _cut(horizon, SUITS * ranks - 1))
+    modified = _joined("" if ranks == 13 else f"deck of {ranks} ranks", _cut(horizon, cards - 1))
     return CardGame("POPGym HigherLower", horizon, modified, start(), lambda _, s: str(s[0]), said, move, environment)
 
 

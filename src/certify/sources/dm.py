@@ -66,17 +66,17 @@ def _actions(env: Any, actions: Sequence[str] | Mapping[str, Any] | None, task: 
     return numbered(task, int(spec.minimum), int(spec.num_values), actions)
 
 
-def memory_chain(bits: int = 1, delay: int = 10) -> Adapter[tuple[Bits, int]]:
+def memory_chain(bits: int = 1, delay: int = 10, kind: Any = None) -> Adapter[tuple[Bits, int]]:
     """bsuite's memory_len (one bit) and memory_size (delay 2): bits shown at the first two steps, one asked for later.
 
-    Hidden: the bits and the query. The expert answers at the last step and plays 0 before.
+    Hidden: the bits and the query. The expert answers at the last step and plays 0 before. `kind` is the class of the
+    environment, where it is not bsuite's own.
     """
     name = f"memory-chain bits={bits} delay={delay}"
     _require(bits >= 1 and delay >= 1, name, "bits and delay are at least 1")
     _require(bits < 40 and bits * 2**bits <= MOST_EPISODES, name, "too many bits to enumerate; 13 are possible")
-    env = import_optional("bsuite.environments.memory_chain", "sources").MemoryChain(
-        memory_length=delay, num_bits=bits, seed=0
-    )
+    kind = kind or import_optional("bsuite.environments.memory_chain", "sources").MemoryChain
+    env = kind(memory_length=delay, num_bits=bits, seed=0)
 
     def start(env: Any, hidden: tuple[Bits, int]) -> Any:
         env.reset()

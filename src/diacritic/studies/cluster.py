@@ -9,8 +9,9 @@ import importlib
 import logging
 import socket
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,6 +21,7 @@ from diacritic.files.ledger import Row
 from diacritic.studies.collect import Say, enter, summaries
 from diacritic.studies.engine import Job, StudySettings, judge_one, train_one
 
+Work = Callable[[Any, Callable[[Any], None]], None]
 RETRIES = 3
 PATIENCE = 5.0  # seconds for a cluster to answer
 AHEAD = 2  # tasks that wait for every CPU, at most
@@ -27,22 +29,27 @@ AHEAD = 2  # tasks that wait for every CPU, at most
 
 def run_on_ray(jobs: Sequence[Job], settings: StudySettings, address: str | None = None, say: Say = print) -> None:
     """All jobs on a cluster, or on one that is started here; rows are entered as they come."""
+    in_driver(partial(_run, list(jobs), replace(settings, threads=1)), address, say)
+
+
+def in_driver(work: Work, address: str | None, receive: Callable[[Any], object]) -> None:
+    """Do some work, given Ray and a way to send, in a process that is connected to a cluster; take what it sends."""
     _ray()
     _knock(address)
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)
-    driver = context.Process(target=_drive, args=(list(jobs), replace(settings, threads=1), address, there))
+    driver = context.Process(target=_drive, args=(work, address, there))
     driver.start()
     there.close()
     ended = False
     try:
         while not ended:
-            kind, *text = here.recv()
+            kind, *parts = here.recv()
             if kind == "error":
-                raise UserError(*text)
+                raise UserError(*parts)
             ended = kind == "end"
             if not ended:
-                say(text[0])
+                receive(parts[0])
     except EOFError:
         reason = "the cluster went away; start it again and give the same command: what is finished is in the ledger"
         raise UserError("ray", reason) from None
@@ -65,15 +72,15 @@ def _knock(address: str | None) -> None:
         raise UserError("--address", reason) from None
 
 
-def _drive(jobs: list[Job], settings: StudySettings, address: str | None, back: Connection) -> None:
-    """The driver: what it says goes back line by line, then how it ended."""
+def _drive(work: Work, address: str | None, back: Connection) -> None:
+    """The driver: what it sends goes back piece by piece, then how it ended."""
     ray = _ray()
     try:
         try:
             ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError, ValueError) as problem:
             raise UserError("--address", f"no Ray cluster answers at {address!r} ({problem})") from None
-        _run(ray, jobs, settings, lambda line: back.send(("say", line)))
+        work(ray, lambda piece: back.send(("piece", piece)))
         back.send(("end",))
     except UserError as problem:
         back.send(("error", problem.place, problem.reason))
@@ -84,7 +91,7 @@ def _drive(jobs: list[Job], settings: StudySettings, address: str | None, back: 
         back.close()
 
 
-def _run(ray: Any, jobs: Sequence[Job], settings: StudySettings, say: Say) -> None:
+def _run(jobs: Sequence[Job], settings: StudySettings, ray: Any, say: Say) -> None:
     gpus = 1 if settings.device.startswith("cuda") else 0
     first = ray.remote(_first_stage).options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
     judge = ray.remote(judge_one).options(num_cpus=1, max_retries=RETRIES)

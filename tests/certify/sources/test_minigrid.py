@@ -8,7 +8,10 @@ from certify.sources.adapter import Legend, to_model
 
 pytest.importorskip("minigrid")
 
+import gymnasium
+
 from certify.sources.minigrid import from_minigrid, ids
+from certify.sources.minigrid_planner import plan
 
 
 def peak(name: str, layouts: int, full: bool = False) -> float:
@@ -34,9 +37,41 @@ def test_the_bot() -> None:
     assert to_model(from_minigrid("BabyAI-GoToLocalS5N2-v0", 2, 12)).horizon == 12
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BabyAI-KeyInBox-v0",
+        "BabyAI-PutNextS5N2Carrying-v0",
+        "BabyAI-UnlockToUnlock-v0",
+        "MiniGrid-BlockedUnlockPickup-v0",
+        "MiniGrid-Dynamic-Obstacles-5x5-v0",
+        "MiniGrid-Fetch-5x5-N2-v0",
+        "MiniGrid-GoToDoor-6x6-v0",
+        "MiniGrid-GoToObject-6x6-N2-v0",
+        "MiniGrid-KeyCorridorS3R2-v0",
+        "MiniGrid-ObstructedMaze-1Dlhb-v0",
+        "MiniGrid-PutNear-6x6-N2-v0",
+        "MiniGrid-RedBlueDoors-6x6-v0",
+        "MiniGrid-UnlockPickup-v0",
+    ],
+)
+def test_the_planner_solves(name: str) -> None:
+    """The environment itself rewards what the planner does."""
+    env = gymnasium.make(name, disable_env_checker=True)
+    for seed in range(2):
+        env.reset(seed=seed)
+        over, reward = False, 0.0
+        while not over:
+            _, earned, ended, cut, _ = env.step(plan(env.unwrapped))
+            reward, over = float(earned), ended or cut
+        assert reward > 0
+
+
 def test_a_task_that_the_planner_does_not_know_says_so() -> None:
     with pytest.raises(UserError, match="has no goal that the planner knows"):
-        to_model(from_minigrid("MiniGrid-Fetch-5x5-N2-v0", 1, 4))
+        to_model(from_minigrid("MiniGrid-Playground-v0", 1, 4))
+    with pytest.raises(UserError, match=r"lacks SimpleMaze\.png, which its layouts grow from"):
+        to_model(from_minigrid("MiniGrid-WFC-MazeSimple-v0", 1, 4))
     assert len(ids()) >= 178
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.checkout import load
+from certify.sources.checkout import load
 
 
 @pytest.fixture
