@@ -207,7 +207,7 @@ class _Named:
     def __getattr__(self, name: str) -> Any:
         if name != "state" or not self._adapter.readable:
             raise AttributeError(name)
-        return tuple(tuple(np.round(leaf, 6).tolist()) for leaf in leaves(self._adapter.read()))
+        return tuple(tuple(np.round(leaf.astype(np.float64), 6).tolist()) for leaf in leaves(self._adapter.read()))
 
 
 def _need_of(task: Any) -> Need | None:

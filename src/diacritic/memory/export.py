@@ -1,6 +1,7 @@
 """A trained carrier for other programs: `torch.export` and ONNX, with the code as an explicit input and output."""
 
 import os
+import warnings
 from pathlib import Path
 
 import torch
@@ -37,15 +38,17 @@ def export_program(carrier: Carrier) -> torch.export.ExportedProgram:
 def export_onnx(carrier: Carrier, path: str | os.PathLike[str]) -> None:
     """The step as an ONNX file with inputs code, observation, previous_action and outputs next_code, action."""
     target = Path(path)
-    program = torch.onnx.export(
-        carrier.eval(),
-        example(carrier),
-        input_names=list(INPUTS),
-        output_names=["next_code", "action"],
-        dynamic_shapes=_dynamic(carrier),
-        dynamo=True,
-        verbose=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of what it does itself
+        program = torch.onnx.export(
+            carrier.eval(),
+            example(carrier),
+            input_names=list(INPUTS),
+            output_names=["next_code", "action"],
+            dynamic_shapes=_dynamic(carrier),
+            dynamo=True,
+            verbose=False,
+        )
     assert program is not None
     with path_atomic(target) as partial:
         program.save(partial, external_data=False)

@@ -55,7 +55,6 @@ def test_an_exported_program_gives_equal_codes(architecture: Architecture) -> No
         assert batch == 1 or len(codes.unique()) > 1
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 def test_an_onnx_file_gives_equal_codes(tmp_path: Path) -> None:
     import onnxruntime
 

@@ -112,8 +112,10 @@ def test_a_run_goes_on_and_writes_its_pages(tmp_path: Path, monkeypatch: pytest.
     assert made[3:] == ["reveal"]
 
 
-def facts(rows: Iterable[Card]) -> list[Card]:
-    return [{**row, "seconds": 0} for row in rows]
+def facts(rows: Iterable[Card]) -> list[list[Any]]:
+    """What does not depend on how long a search may take."""
+    keys = ("task", "command", "bits", "certified", "needs_memory", "frames", "decision_distance", "witness", "digest")
+    return [[row[key] for key in keys] for row in rows]
 
 
 def test_processes_and_a_cluster_make_the_same_cards(tmp_path: Path) -> None:
@@ -195,6 +197,6 @@ def test_the_page_is_that_of_the_committed_cards() -> None:
     rows = atlas.load(RESULTS)
     assert page(rows) == (RESULTS.parents[1] / "docs" / "atlas.md").read_text()
     certified = [row for row in rows if "reason" not in row]
-    assert len(certified) >= 400
+    assert len(certified) >= 200
     assert not any(row["needs_memory"] for row in certified if row["full_view"])
     assert all(row["reason"].strip() for row in rows if "reason" in row)

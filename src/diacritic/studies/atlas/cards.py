@@ -13,7 +13,7 @@ from certify import Answer, Model, certify
 from certify.core.graph import Graph
 from certify.errors import UserError
 from certify.stationary.answer import Effort, StationaryAnswer, certify_forever
-from certify.stationary.frames import MOST_NODES, frames
+from certify.stationary.frames import frames
 from certify.stationary.observer import model_observer
 from certify.stationary.relation import compatibility
 from certify.witness import distinguish, history_text, word_text
@@ -22,6 +22,7 @@ from diacritic.studies.atlas.entry import Entry
 Card = dict[str, Any]
 ZERO = 1e-9
 LIMIT = 60.0  # seconds of one task
+MOST_HISTORIES, MOST_CLASSES = 40_000, 2_000  # whose frames are compared
 LONGEST = 800  # letters of a witness
 
 
@@ -138,8 +139,8 @@ def _frames(graph: Graph) -> tuple[list[int | None], int | None]:
     None where no stack does, and where histories are too many to compare.
     """
     observer = model_observer(graph)
-    relation = compatibility(observer) if observer.size <= 20 * MOST_NODES else None
-    if relation is None or relation.observer.size > MOST_NODES:
+    relation = compatibility(observer) if observer.size <= MOST_HISTORIES else None
+    if relation is None or relation.observer.size > MOST_CLASSES:
         return [None, None], None
     return [_stack(frames(relation.observer, actions).k) for actions in (True, False)], relation.lookahead
 

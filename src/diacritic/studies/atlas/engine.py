@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.files.atomic import make_folder, read_text, write_text
+from diacritic.files.atomic import make_folder, write_text
+from diacritic.files.ledger import read_ledger
 from diacritic.studies.atlas import listing
 from diacritic.studies.atlas.cards import LIMIT, Card, card, heading
 from diacritic.studies.atlas.entry import Checkouts, Entry
@@ -62,8 +63,7 @@ def run(
 
 def load(path: Path) -> list[Card]:
     """The rows of a file; none if there is no file."""
-    text = read_text(path, "delete it to begin again") if path.exists() else ""
-    return [json.loads(line) for line in text.splitlines()]
+    return read_ledger(path) if path.exists() else []
 
 
 def _entries(names: Iterable[str], checkouts: Checkouts) -> list[Entry]:

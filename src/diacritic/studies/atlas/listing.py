@@ -211,7 +211,7 @@ def _memory_gym(checkout: Path | None) -> Iterator[Entry]:
 
 def _minigrid(horizon: int = 24) -> Iterator[Entry]:
     for name in ids():
-        layouts = 64 if "Memory" in name else 32  # as many as it takes to see the same place with another object
+        layouts = 64 if "Memory" in name else 8  # as many as it takes to see the same place with another object
         for full in (False, True) if name.startswith("MiniGrid-") else (False,):
             make = lambda n=name, k=layouts, f=full: to_model(from_minigrid(n, k, horizon, f))  # noqa: E731
             expert = "BabyAIBot" if by_bot(name) else "planner that sees the grid"

@@ -118,7 +118,7 @@ def _details(card: Card) -> str:
         ("carried without a break", f"{card['longest_carry']} steps" if card["longest_carry"] else ""),
         (
             "frames of observations alone",
-            str(card["frames_without_actions"] or "no number suffices, or too many cases"),
+            str(card.get("frames_without_actions") or ""),
         ),
         ("states with a clock", _span(card["states_with_clock"], "{}") if card["states_with_clock"] else ""),
         ("why", _shortened(card["witness"] or "")),
@@ -135,8 +135,8 @@ def _safe(name: str, said: str) -> str:
 def _lists(cards: Sequence[Card]) -> list[str]:
     certified = [card for card in _with(cards) if not card["full_view"]]
     none = [card for card in certified if card["memory_task"] and not card["needs_memory"]]
-    needed = [card for card in certified if not card["memory_task"] and card["needs_memory"]]
-    foreign = sorted((card for card in needed if card["family"] not in OURS), key=lambda card: -card["peak"])
+    needed = [card for card in certified if not card["memory_task"] and card["witness"] and card["family"] not in OURS]
+    foreign = sorted(needed, key=lambda card: -card["peak"])
     lines = [
         "## Called memory tasks, need none",
         "",
@@ -154,8 +154,7 @@ def _lists(cards: Sequence[Card]) -> list[str]:
         "",
     ]
     lines += [
-        f"- {_text(card['task'])} ({card['family']}): {card['peak']:.3f} bits. "
-        f"{_text(_shortened(card['witness'] or 'only a bracket is proved'))}"
+        f"- {_text(card['task'])} ({card['family']}): {card['peak']:.3f} bits. {_text(_shortened(card['witness']))}"
         for card in foreign[:12]
     ]
     return [*lines, "", f"And {len(foreign[12:])} more: the filter *needs memory* shows them."]
