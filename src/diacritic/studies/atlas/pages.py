@@ -32,13 +32,14 @@ def page(cards: Sequence[Card]) -> str:
 
 def html(cards: Sequence[Card]) -> str:
     """The same as one file that needs nothing else."""
-    summary = " ".join(line or "</p><p>" for line in map(_text, _summary(cards)))
+    summary = " ".join(line or "</p><p>" for line in map(_text, _summary(cards))).translate({96: None, 42: None})
     missing = "".join(_row(map(_text, (card["family"], card["task"], card["reason"]))) for card in _without(cards))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Atlas</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<style>body{font:16px/1.5 system-ui,sans-serif;margin:1rem;color-scheme:light dark}</style></head><body>"
-        f"<h1>Atlas</h1><p>{summary}</p>{_view(cards)}<h2>Without a card</h2><table>{missing}</table></body></html>\n"
+        "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:1rem}</style></head><body>"
+        f"<h1>Atlas</h1><p>{summary}</p>{_view(cards)}<h2>Without a card</h2>"
+        f'<div style="overflow-x:auto"><table>{missing}</table></div></body></html>\n'
     )
 
 
@@ -136,35 +137,32 @@ def _lists(cards: Sequence[Card]) -> list[str]:
     certified = [card for card in _with(cards) if not card["full_view"]]
     none = [card for card in certified if card["memory_task"] and not card["needs_memory"]]
     needed = [card for card in certified if not card["memory_task"] and card["witness"] and card["family"] not in OURS]
-    foreign = sorted(needed, key=lambda card: -card["peak"])
-    lines = [
+    needed.sort(key=lambda card: -card["peak"])
+    return [
         "## Called memory tasks, need none",
         "",
         "With a clock, in what was certified; the bits are those without.",
         "",
-    ]
-    lines += [f"- {_text(c['task'])} ({c['family']}): {_span(c['clock_free'], '{:.3f}')} bits" for c in none] or [
-        "None."
-    ]
-    lines += [
+        *(f"- {_called(card)}: {_span(card['clock_free'], '{:.3f}')} bits" for card in none),
         "",
         "## Not called memory tasks, need memory",
         "",
-        "The twelve that need most, each with its witness.",
+        "The twelve that need most, each with its witness; the filter *not called one, needs memory* shows all "
+        f"{len(needed)}.",
         "",
+        *(f"- {_called(c)}: {c['peak']:.3f} bits. {_text(_shortened(c['witness']))}" for c in needed[:12]),
     ]
-    lines += [
-        f"- {_text(card['task'])} ({card['family']}): {card['peak']:.3f} bits. {_text(_shortened(card['witness']))}"
-        for card in foreign[:12]
-    ]
-    return [*lines, "", f"And {len(foreign[12:])} more: the filter *needs memory* shows them."]
+
+
+def _called(card: Card) -> str:
+    return f"{_text(card['task'])} ({_text(card['family'])})"
 
 
 def _failures(cards: Sequence[Card]) -> list[str]:
     lines = ["## Without a card", "", "| family | task | reason |", "|---|---|---|"]
     for (family, reason), group in groupby(_without(cards), key=lambda card: (card["family"], _reason(card))):
-        tasks = ", ".join(_text(card["task"]) for card in group)
-        lines.append(f"| {family} | {tasks} | {_text(reason).replace('|', '/')} |")
+        tasks = ", ".join(card["task"] for card in group)
+        lines.append("".join(f"| {_text(text).replace('|', '/')} " for text in (family, tasks, reason)) + "|")
     return lines
 
 
