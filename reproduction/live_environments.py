@@ -14,8 +14,8 @@ import numpy as np
 from certify import Model
 from certify.errors import UserError
 from certify.optional import import_optional
-from diacritic.rollout.machine import CodeMachine
 from certify.sources.checkout import load
+from diacritic.rollout.machine import CodeMachine
 
 BSUITE, MIKASA = "bsuite", "MIKASA-Base"
 
