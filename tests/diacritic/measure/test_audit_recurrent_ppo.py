@@ -18,7 +18,7 @@ def policy(keep: Callable[[str], str]) -> RecurrentPPO:
     """An LSTM that sees no more of an observation than `keep`: names that it maps alike enter alike."""
     small = {"lstm_hidden_size": 8, "n_lstm_layers": 1, "net_arch": []}
     model = RecurrentPPO("MlpLstmPolicy", SymbolicEnv(CHAIN), policy_kwargs=small, seed=0, device="cpu")
-    weight = model.policy.lstm_actor.weight_ih_l0
+    weight = dict(model.policy.named_parameters())["lstm_actor.weight_ih_l0"]
     first: dict[str, int] = {}
     with torch.no_grad():
         for name, k in CHAIN.observation_index.items():
