@@ -17,6 +17,7 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.forgetting import forget
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.revision import revise
 from diacritic.training.symbolic import from_model
 from reproduction.beyond_paper.benchmark_tasks import BenchmarkTask, facts, judged, zoo_task
 from reproduction.preset_search import readout
@@ -63,7 +64,9 @@ FAR: dict[str, Callable[[], BenchmarkTask]] = {
     },
 }
 """The long ones, with all settings as they were after that; forgetting had not been tried on any of them."""
-KINDS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "afterwards": AFTERWARDS, "far": FAR}
+REVISED = "revised"
+"""The development cells with sixteen seeds and 2,000 updates, after which codes are revised."""
+KINDS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "afterwards": AFTERWARDS, "far": FAR, REVISED: DEVELOPMENT}
 
 
 def run_task(
@@ -76,9 +79,10 @@ def run_task(
     cohort = Cohort(plan, from_model(bench.model), device)
     cohort.advance(steps)
     middle = time.perf_counter()
-    result = forget(cohort)
+    result = (revise if kind == REVISED else forget)(cohort)
     seconds = time.perf_counter() - middle
     name = "plain+forgetting" + (" afterwards" if kind == "afterwards" else "")  # held-out rows stay beside these
+    name = "plain+revision" if kind == REVISED else name
     named = replace(plan, learner=replace(plan.learner, name=name))
     rows = facts(STUDY, bench, named, result.cohort, time.perf_counter() - begun)
     for row, before, after, changed in zip(
@@ -103,6 +107,7 @@ def run(out: Path, kind: str, device: str, only: str) -> None:
     """Every cell of a kind whose name holds a text."""
     for name, make in KINDS[kind].items():
         if only in name:
-            rows = run_task(make(), kind=kind, device=device)
+            steps, seeds = (2000, 16) if kind == REVISED else (STEPS, SEEDS)
+            rows = run_task(make(), steps, seeds, kind, device)
             merge_ledger(out / f"{STUDY}.jsonl", rows)
             print(line(rows), flush=True)

@@ -12,11 +12,15 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.cells import kind as known_before
+from reproduction.beyond_paper.confused import STUDY as CONFUSED
+from reproduction.beyond_paper.confused import confused
 from reproduction.beyond_paper.delays_draw import drawn, first_height, first_passed
 from reproduction.beyond_paper.delays_page import between, counted, table
-from reproduction.beyond_paper.reach import first_rows, reach, summary, surplus
+from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, summary, surplus
+from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
+from reproduction.beyond_paper.revision_cells import CHOSEN_ON
 
-KINDS = ("development", "held-out", "afterwards", "far")
+KINDS = ("development", "held-out", "afterwards", "far", "revised")
 
 
 def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -59,6 +63,34 @@ def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     return table((*head, "success before", "after"), lines)
 
 
+def revised(results: Results, cells: Sequence[Cell] = REVISED_CELLS) -> str:
+    """One line a cell: plain runs, and those of other seeds whose codes were revised."""
+    lines = []
+    for cell in cells:
+        plain = results.shown(replace(cell, learner="plain", first_seed=0, seeds=Cell.seeds))
+        rows = results.shown(cell)
+        known = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
+        counts = [counted(found) if found else "not run" for found in (plain, rows)]
+        played = [row["success"] for row in rows if row["success"] is not None]
+        lines.append([cell.name, known, *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
+    head = ("cell", "kind", "plain", "revised", "largest surplus (bit)", "least success of a seed")
+    return table(head, lines)
+
+
+def no_miss(results: Results, cells: Sequence[Cell] = REVISED_CELLS) -> str:
+    """In how many cells every seed is sufficient, and nothing more than 0.05 bit is left over."""
+    whole = [rows for rows in map(results.complete, cells) if rows]
+    passed = [rows for rows in whole if all(row["sufficient"] for row in rows)]
+    least = [
+        rows for rows in passed if all(bits is not None and bits <= MOST_SURPLUS for bits in surplus(rows).values())
+    ]
+    return (
+        f"{len(whole)} of {len(cells)} cells have run with all seeds. "
+        f"Every seed is sufficient in {len(passed)} of these, "
+        f"and in {len(least)} every window is within {MOST_SURPLUS} bit besides."
+    )
+
+
 def _worst(rows: Sequence[Row]) -> str:
     """The largest surplus of a sufficient run in any window; `–` where it is not defined in one."""
     bits = surplus(rows).values()
@@ -86,6 +118,7 @@ def _most(values: Sequence[float]) -> str:
 
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"forgetting": forgetting, "certified-learner": certified}
 REACH, FIRST, FORGOTTEN = "beyond-paper-cells", "beyond-paper-first", "beyond-paper-forgotten"
+REVISED = "beyond-paper-revision"
 PICTURE = Path("images") / "beyond_paper" / "first.svg"
 TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
 """Forgetting comes after the last update, so that the picture has nothing to tell of it."""
@@ -102,6 +135,8 @@ def filled(text: str, results: Path) -> str:
         else "*Not run yet.*"
     )
     parts = {REACH: f"{summary(known)}\n\n{reach(known)}", FIRST: shown, FORGOTTEN: forgotten(known)}
+    parts[CONFUSED] = confused(known.files.get(CONFUSED, ()))
+    parts[REVISED] = f"{no_miss(known)}\n\n{revised(known)}"
     for name, part in parts.items():
         text = between(text, name, part)
     return text

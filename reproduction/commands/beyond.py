@@ -33,8 +33,9 @@ class Forgetting:
 
     out: Path = RESULTS
     """Folder of the ledger."""
-    cells: Literal["development", "held-out", "afterwards", "far"] = "development"
-    """Settings were picked on the development cells; held-out ones are run once."""
+    cells: Literal["development", "held-out", "afterwards", "far", "revised"] = "development"
+    """Settings were picked on the development cells; held-out ones are run once. `revised`: the development cells after
+    2,000 updates, with codes that are revised instead."""
     device: str = "cpu"
     """cpu or cuda."""
     only: str = ""
@@ -44,6 +45,24 @@ class Forgetting:
         from reproduction.beyond_paper.forgetting import run
 
         run(self.out, self.cells, self.device, self.only)
+        return 0
+
+
+@dataclass(frozen=True)
+class Confused:
+    """Why plain imitation misses: what failing runs confuse."""
+
+    out: Path = RESULTS
+    """Folder of the ledger."""
+    device: str = "cpu"
+    """cpu or cuda."""
+    only: str = ""
+    """Cells whose name holds this text."""
+
+    def run(self) -> int:
+        from reproduction.beyond_paper.confused import run
+
+        run(self.out, self.device, self.only)
         return 0
 
 
@@ -98,6 +117,7 @@ class BeyondPaper:
     action: Annotated[
         Annotated[Certified, tyro.conf.subcommand("certified", prefix_name=False)]
         | Annotated[Forgetting, tyro.conf.subcommand("forgetting", prefix_name=False)]
+        | Annotated[Confused, tyro.conf.subcommand("confused", prefix_name=False)]
         | Annotated[LongDelays, tyro.conf.subcommand("long-delays", prefix_name=False)]
         | Annotated[Pages, tyro.conf.subcommand("pages", prefix_name=False)],
         tyro.conf.arg(name=""),

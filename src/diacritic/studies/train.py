@@ -86,7 +86,7 @@ class Runs(Sequence[SavedRun]):
 
 def train(
     subject: Demos | Drawn | Model | Task | str,
-    learner: str = "plain",
+    learner: str = "auto",
     preset: str = "carousel",
     seeds: int = 8,
     steps: int = 6000,
@@ -121,6 +121,9 @@ def train_with(options: TrainOptions, subject: Demos | Drawn | Model | Task | st
     if isinstance(found, Drawn):
         options = replace(options, demonstrations=options.demonstrations or found.episodes)
         found = found.model
+    if options.learner == "auto":
+        revised = isinstance(found, Model) and options.preset == "carousel"
+        options = replace(options, learner="plain+revision" if revised else "plain")
     if isinstance(found, Model):
         return _train_model(options, found, keep_model)
     return _train_recording(options, found)

@@ -11,8 +11,9 @@ from certify.errors import UserError
 class TrainOptions:
     """How many seeds of which learner, and how they are trained."""
 
-    learner: str = "plain"
-    """What is minimised; `--learner help` lists the names."""
+    learner: str = "auto"
+    """What is minimised; `--learner help` lists the names. `auto` is `plain+revision` on finite models with the preset
+    `carousel`, and `plain` elsewhere."""
     preset: str = "carousel"
     """`carousel`, which is ours, or `release` and its kin, the settings of the paper's public code."""
     seeds: int = 8

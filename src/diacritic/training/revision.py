@@ -24,6 +24,8 @@ from diacritic.training.forgetting import (
     merge_codes,
 )
 
+MOST_STATES = 200_000  # histories of all steps that are compared
+
 
 @dataclass(frozen=True)
 class Conflict:
@@ -98,8 +100,14 @@ def without_chance(trace: ExpertTrace) -> ExpertTrace:
 
 
 def demanded(trace: ExpertTrace, count: int) -> Merged | None:
-    """The codes that the demonstrations ask for, named after the learned ones that they overlap most with."""
-    return merge_codes(replace(trace, codes=histories(trace.words)), count, trace.codes)
+    """The codes that the demonstrations ask for, named after the learned ones that they overlap most with.
+
+    None where they are more than `count`, or where there are too many histories to compare.
+    """
+    past = histories(trace.words)
+    if int((past.max(1) + 1).sum()) > MOST_STATES:
+        return None
+    return merge_codes(replace(trace, codes=past), count, trace.codes)
 
 
 def expert_actions(data: Data, own: ExpertTrace) -> ExpertTrace:

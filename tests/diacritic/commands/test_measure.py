@@ -46,7 +46,7 @@ def test_runs_on_a_symbolic_task(tmp_path: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert main(["measure", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert said.index("plain · seed 0") < said.index("plain · seed 1")
+    assert said.index("plain+revision · seed 0") < said.index("plain+revision · seed 1")
     assert "Carried by the code alone?" in said
     assert "/2 sufficient; " in said
     for manifest in tmp_path.glob("*/run.json"):

@@ -15,7 +15,7 @@ def train(out: Path, *more: str) -> int:
 def test_training_leaves_runs_with_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert train(tmp_path, "memory-chain", "bits=1", "delay=3") == 0
     said = capsys.readouterr().out
-    assert "memory-chain bits=1 delay=3: plain, carousel" in said
+    assert "memory-chain bits=1 delay=3: plain+revision, carousel" in said
     assert "/2 sufficient" in said
     manifests = [json.loads(path.read_text()) for path in tmp_path.glob("*/run.json")]
     assert sorted(manifest["run"]["seed"] for manifest in manifests) == [0, 1]

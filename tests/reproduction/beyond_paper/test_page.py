@@ -12,11 +12,13 @@ from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies.results import Results
 from diacritic.training.forgetting import REACHED
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
+from reproduction.beyond_paper.confused import STUDY as CONFUSED
 from reproduction.beyond_paper.page import (
     FIRST,
     FORGOTTEN,
     PICTURE,
     REACH,
+    REVISED,
     TABLES,
     TRAINED,
     by_task,
@@ -27,7 +29,7 @@ from reproduction.beyond_paper.page import (
 )
 
 ROOT = Path(__file__).parents[3]
-MARKED = (*TABLES, REACH, FIRST, FORGOTTEN)
+MARKED = (*TABLES, REACH, FIRST, FORGOTTEN, REVISED, CONFUSED)
 MARKS = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\nafter {name}\n" for name in MARKED)
 
 
