@@ -16,12 +16,12 @@ from diacritic.training.codebook_restart import usage
 from diacritic.training.forgetting import cohort_traces
 from diacritic.training.revision import conflicts, expert_actions
 from reproduction.beyond_paper.delays_page import table
-from reproduction.beyond_paper.revision_cells import CELLS, MORE_SEEDS
+from reproduction.beyond_paper.revision_cells import CELLS, MORE_SEEDS, PLAIN_CELLS
 
 STUDY, LEARNER = "confused", "plain, confused"  # so that no other study takes these rows for its own
 MISSED = tuple(
-    replace(cell, study=STUDY, learner="plain", first_seed=0, seeds=Cell.seeds)
-    for cell in CELLS
+    replace(plain, study=STUDY)
+    for cell, plain in zip(CELLS, PLAIN_CELLS, strict=True)
     if cell.seeds == MORE_SEEDS and not cell.task.recorded
 )
 

@@ -18,7 +18,7 @@ from reproduction.beyond_paper.delays_draw import drawn, first_height, first_pas
 from reproduction.beyond_paper.delays_page import between, counted, table
 from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
-from reproduction.beyond_paper.revision_cells import CHOSEN_ON
+from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS
 
 KINDS = ("development", "held-out", "afterwards", "far", "revised")
 
@@ -63,12 +63,11 @@ def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     return table((*head, "success before", "after"), lines)
 
 
-def revised(results: Results, cells: Sequence[Cell] = REVISED_CELLS) -> str:
+def revised(results: Results) -> str:
     """One line a cell: plain runs, and those of other seeds whose codes were revised."""
     lines = []
-    for cell in cells:
-        plain = results.shown(replace(cell, learner="plain", first_seed=0, seeds=Cell.seeds))
-        rows = results.shown(cell)
+    for cell, before in zip(REVISED_CELLS, PLAIN_CELLS, strict=True):
+        plain, rows = results.shown(before), results.shown(cell)
         known = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
         counts = [counted(found) if found else "not run" for found in (plain, rows)]
         played = [row["success"] for row in rows if row["success"] is not None]

@@ -14,6 +14,9 @@ from reproduction.beyond_paper.cells import FAR
 
 NAME, REVISION = "revision", "plain+revision"
 FIRST_SEED, SEEDS, MORE_SEEDS = 100, 8, 16
+UPDATES = 2000  # on finite tasks; on recordings as many as plain runs have
+TRIED = {task("readout-3", modes=32)}
+"""Seeds from 100 on were trained here before runs that cannot be fitted were fitted from a fresh carrier."""
 CHOSEN_ON = {
     task("two-cues", gap=6),
     task("two-cues", classes=4, gap=6),
@@ -49,9 +52,13 @@ def _cells() -> Iterator[Cell]:
     for cell in PLAIN:
         if (cell.learner, cell.preset) == ("plain", "carousel"):
             seeds = MORE_SEEDS if (cell.task, cell.codes) in MISSED else SEEDS
-            yield replace(cell, study=NAME, learner=REVISION, first_seed=FIRST_SEED, seeds=seeds)
+            first = FIRST_SEED + 100 * (cell.task in TRIED)
+            yield replace(cell, study=NAME, learner=REVISION, first_seed=first, seeds=seeds)
     for cell in _elsewhere():
         yield replace(cell, first_seed=FIRST_SEED, seeds=MORE_SEEDS)
 
 
-CELLS = tuple(_cells())
+LONG = tuple(_cells())
+CELLS = tuple(cell if cell.task.recorded else replace(cell, steps=UPDATES) for cell in LONG)
+PLAIN_CELLS = tuple(replace(cell, learner="plain", first_seed=0, seeds=Cell.seeds) for cell in LONG)
+"""The same cells of plain imitation, with as many updates as it has elsewhere."""

@@ -20,6 +20,7 @@ from diacritic.training.fit_transition import Effort
 from diacritic.training.forgetting import (
     REACHED,
     ExpertTrace,
+    Forgotten,
     Merged,
     choose,
     forget,
@@ -80,6 +81,8 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     experts = [without_chance(run) for run in experts] if split else experts
     merged = (_revised if split else _merged)(whole, own, experts)
     tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
+    if split and not all(tried.changed):
+        tried = _again(tried, forget(whole, own, effort or EFFORT, worse=RISE, merged=merged))
     codes = [run.codes if found is None else found.codes for run, found in zip(own, merged, strict=True)]
     aims = experts if split else own
     inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
@@ -91,6 +94,21 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     kept = choose(torch.tensor(changed, device=cohort.device), tried.cohort, cohort)
     counts = [None if found is None else found.count for found in tried.merged]
     return Compressed(kept, changed, tried.steps, counts, inconsistent, right, same, tried.reached, tried.loss)
+
+
+def _again(first: Forgotten, second: Forgotten) -> Forgotten:
+    """Runs that the trained carrier could not be fitted with, from a fresh one, where that is better."""
+    better = [new and not old for old, new in zip(first.changed, second.changed, strict=True)]
+
+    def pick(old: list[Any], new: list[Any]) -> list[Any]:
+        return [b if chosen else a for a, b, chosen in zip(old, new, better, strict=True)]
+
+    return replace(
+        first,
+        cohort=choose(torch.tensor(better, device=first.cohort.device), second.cohort, first.cohort),
+        steps=first.steps + second.steps,
+        **{key: pick(getattr(first, key), getattr(second, key)) for key in ("changed", "reached", "loss")},
+    )
 
 
 def _merged(cohort: Cohort, own: list[ExpertTrace], _: list[ExpertTrace]) -> list[Merged | None]:
