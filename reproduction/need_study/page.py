@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ from certify.optional import import_optional
 from diacritic.files.atomic import write_text
 from reproduction.forever_page import renewed
 from reproduction.need_study.run import read
+from reproduction.need_study.trials import VERSION
 
 Row = dict[str, Any]
 PICTURE = "images/need-power.svg"
@@ -31,7 +33,20 @@ def write_page(results: Path, page: Path) -> None:
 def tables(rows: Sequence[Row]) -> list[str]:
     """Staircases of worlds and of the arm, then false alarms, each with what was kept for evaluation."""
     arm = [row for row in rows if row["part"] == "arm" and row["held_out"]]
-    return [*_staircases(rows), "", *([*_arm(arm), ""] if arm else []), *_alarms(rows)]
+    return [*_staircases(rows), "", *([*_arm(arm), ""] if arm else []), *_alarms(rows), "", made_with(rows)]
+
+
+def made_with(rows: Sequence[Row]) -> str:
+    """Which code made the rows."""
+    kinds = Counter((row.get("version", 1), row["part"], row["episodes"]) for row in rows)
+    newest = [
+        f"{count:,} {part} of {size}" for (version, part, size), count in sorted(kinds.items()) if version == VERSION
+    ]
+    second = [f"{count:,} {part} of {size}" for (version, part, size), count in sorted(kinds.items()) if version == 2]
+    older = sum(count for (version, _, _), count in kinds.items() if version == 1)
+    said = f"Datasets (by part and episodes) asked with the present code: {', '.join(newest) or 'none'}"
+    said += f"; before what a frame shows in part was decoded again: {', '.join(second) or 'none'}"
+    return f"{said}; before classes were read by nearest means: {older:,}."
 
 
 def time_line(found: Row) -> str:
@@ -46,7 +61,7 @@ def time_line(found: Row) -> str:
 
 def share(rows: Sequence[Row], good: Callable[[Row], bool]) -> str:
     """`38/40`."""
-    return f"{sum(map(good, rows))}/{len(rows)}"
+    return f"{sum(map(good, rows))}/{len(rows)}" if rows else "–"
 
 
 def _staircases(rows: Sequence[Row]) -> list[str]:
@@ -70,9 +85,9 @@ def _arm(mine: Sequence[Row]) -> list[str]:
         "| the arm, recordings kept for evaluation | " + " | ".join(heads) + " |",
         "|---|" + "---:|" * len(heads),
     ]
-    families = {"**all**": mine} | {
-        name: [row for row in mine if row["family"] == name] for name in dict.fromkeys(row["family"] for row in mine)
-    }
+    tasks = {row["family"]: row["family"].partition(" modes")[0].partition(" gap")[0] for row in mine}
+    families = {name: [row for row in mine if tasks[row["family"]] == name] for name in dict.fromkeys(tasks.values())}
+    families["**all**"] = list(mine)
     for name, inside in families.items():
         counts = [text for size in sizes for text in _counts([row for row in inside if row["episodes"] == size])]
         results.append(f"| {name} | " + " | ".join(counts) + " |")

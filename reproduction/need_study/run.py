@@ -11,7 +11,7 @@ from typing import Any
 from reproduction.need_study.arm import DEVELOPED, FAMILIES, JUDGED, RECORDED, path_of
 from reproduction.need_study.controls import CONTROLS
 from reproduction.need_study.stress import STRESSES
-from reproduction.need_study.trials import Trial, run_trial
+from reproduction.need_study.trials import VERSION, Trial, run_trial
 from reproduction.need_study.worlds import WORLDS
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -45,10 +45,10 @@ def trials(scale: float = 1.0, arm: Path | None = None) -> Iterator[Trial]:
 
 
 def run(out: Path, jobs: int, scale: float = 1.0, only: str = "", arm: Path | None = None) -> Path:
-    """Run what the ledger OUT/need.jsonl lacks; each row is appended as it comes, and the file is sorted at the end."""
+    """Run what the ledger OUT/need.jsonl lacks, or has of older code; rows are kept as they come, and sorted last."""
     path = out / "need.jsonl"
-    rows = read(path)
-    done = {_key(row) for row in rows}
+    rows = {_key(row): row for row in read(path)}
+    done = {key for key, row in rows.items() if row.get("version", 1) == VERSION}
     todo = [
         trial
         for trial in trials(scale, arm)
@@ -60,11 +60,11 @@ def run(out: Path, jobs: int, scale: float = 1.0, only: str = "", arm: Path | No
     with path.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs) as pool:
         for number, future in enumerate(as_completed([pool.submit(run_trial, trial, arm) for trial in todo]), 1):
             row = future.result()
-            rows.append(row)
+            rows[_key(row)] = row
             file.write(json.dumps(row) + "\n")
             file.flush()
             print(f"{number}/{len(todo)} {row['part']} {row['family']} {row['answer']}", flush=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in sorted(rows, key=_key)), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in sorted(rows.values(), key=_key)), encoding="utf-8")
     return path
 
 

@@ -16,6 +16,7 @@ from reproduction.need_study.stress import STRESSES
 from reproduction.need_study.worlds import WORLDS, Latents, World
 
 CLOSE = 0.1  # bits
+VERSION = 3  # of what decides an answer: 2 reads classes by nearest means, 3 decodes again what a frame shows in part
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def run_trial(trial: Trial, recordings: Path | None = None) -> dict[str, Any]:
     """The row of the ledger; `recordings` is the folder of the arm's."""
     rng = np.random.default_rng([trial.seed, trial.episodes, *map(ord, trial.family)])
     began = time.perf_counter()
-    row: dict[str, Any] = {"study": "need", **asdict(trial), "held_out": trial.held_out}
+    row: dict[str, Any] = {"study": "need", "version": VERSION, **asdict(trial)}
+    row["held_out"] = trial.held_out
     if trial.part == "control":
         demos = CONTROLS[trial.family](trial.episodes, rng)
         if trial.stress != "none":
