@@ -190,7 +190,7 @@ def test_the_page_escapes_everything() -> None:
     for text in (page([good, bad]), html([good, bad])):
         assert "<img" not in text
         assert "&lt;img" in text
-    assert "\n\n" not in page([good]).split('<div id="atlas">')[1].split("</script></div>")[0]
+    assert "\n\n" not in page([good]).split('<div id="atlas-cards">')[1].split("</script></div>")[0]
 
 
 def test_the_page_is_that_of_the_committed_cards() -> None:

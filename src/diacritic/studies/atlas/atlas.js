@@ -1,5 +1,5 @@
 (() => {
-  const root = document.getElementById("atlas");
+  const root = document.getElementById("atlas-cards");
   const rows = [...root.querySelectorAll("tbody tr")];
   const colours = ["#4477aa", "#cc6677", "#117733", "#ddaa33", "#882255", "#44aa99", "#aa4499", "#888888", "#ee7733", "#66aa22"];
   const families = [...new Set(rows.map((row) => row.dataset.family))];

@@ -76,7 +76,7 @@ def _view(cards: Sequence[Card]) -> str:
     heads = "".join(f'<th scope="col" title="{escape(said)}">{name}</th>' for name, said in HEADS.items())
     rows = "\n".join(_line(card) for card in _with(cards))
     parts = [
-        f'<div id="atlas"><style>{style}</style>',
+        f'<div id="atlas-cards"><style>{style}</style>',
         '<div class="atlas-tools"></div><div class="atlas-picture"></div>',
         f'<div class="atlas-scroll"><table><thead><tr>{heads}</tr></thead><tbody>',
         f"{rows}</tbody></table></div><script>{script}</script></div>",
