@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +52,13 @@ def enclosed_bits(chain: Chain, fiber: Sequence[int]) -> tuple[LogSum, LogSum] |
 def _solve(source: Places, target: Places, weight: Floats, root: int, size: int) -> tuple[Floats, Floats] | None:
     """The law of the long run and the times until `root`, nearly; None where that fails."""
     try:
-        import scipy.sparse as sparse
-        from scipy.sparse.linalg import splu
+        sparse, linalg = import_module("scipy.sparse"), import_module("scipy.sparse.linalg")
     except ModuleNotFoundError:
         return None
     inside = (source != root) & (target != root)
     steps = sparse.csc_matrix((weight[inside], (source[inside], target[inside])), shape=(size, size))
     try:
-        solver = splu(sparse.identity(size, format="csc") - steps)
+        solver = linalg.splu(sparse.identity(size, format="csc") - steps)
     except (RuntimeError, MemoryError):
         return None
     first = np.zeros(size)
