@@ -141,7 +141,8 @@ def unknown_commands(page: Path) -> list[str]:
 
 def prose(page: Path) -> str:
     """The page without its code, where brackets and hashes mean other things."""
-    return re.sub(r"`[^`\n]+`", lambda code: code[0].translate({ord(c): " " for c in "[]()"}), bare(page))
+    text = re.sub(r"<script\b.*?</script>", "", bare(page), flags=re.S)
+    return re.sub(r"`[^`\n]+`", lambda code: code[0].translate({ord(c): " " for c in "[]()"}), text)
 
 
 def bare(page: Path) -> str:
