@@ -123,18 +123,27 @@ def test_live_replay(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["full-reveal", "point-mass"])
 def test_simulated_tasks_episode_by_episode(name: str) -> None:
+    """Of episodes that differ in the expert's coins alone, those with one past show its law."""
     task = find(name)
     assert not isinstance(task, Model)
     grid = np.indices(list(task.latents.values())).reshape(len(task.latents), -1)
-    shown, shown_names = task.symbolic_observations(dict(zip(task.latents, grid, strict=True)))
-    done, done_names = task.symbolic_actions(dict(zip(task.latents, grid, strict=True)))
-    if task.convention.coins:
-        pytest.skip("the expert tosses coins")
-    steps = range(len(shown))
+    latents = dict(zip(task.latents, grid, strict=True))
+    shown, shown_names = task.symbolic_observations(latents)
+    done, done_names = task.symbolic_actions(latents)
+    given = np.array([values for key, values in latents.items() if key not in task.convention.coins])
+
+    def law(t: int, n: int) -> dict[str, str]:
+        same = (given == given[:, [n]]).all(0) & (shown[: t + 1] == shown[: t + 1, [n]]).all(0)
+        acted = done[t, same & (done[:t] == done[:t, [n]]).all(0)].tolist()
+        return {done_names[a]: f"{acted.count(a)}/{len(acted)}" for a in acted}
+
     episodes = [
         {
-            "weight": Fraction(1, grid.shape[1]),
-            "steps": [{"obs": shown_names[shown[t, n]], "action": done_names[done[t, n]]} for t in steps],
+            "weight": f"1/{grid.shape[1]}",
+            "steps": [
+                {"obs": shown_names[shown[t, n]], "action_law": law(t, n), "action": done_names[done[t, n]]}
+                for t in range(len(shown))
+            ],
         }
         for n in range(grid.shape[1])
     ]
