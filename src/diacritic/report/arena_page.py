@@ -21,13 +21,26 @@ def insert(path: Path, text: str) -> None:
     write_text(path, f"{before}{BEGIN}\n{text}{END}{after}")
 
 
-def page(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting], short: Sequence[Sequence[Row]]) -> str:
-    """The generated part of docs/arena.md, in Markdown; `short` are the rows of the 20-step task, by memory."""
-    done = sum(score is not None for row in scores.values() for score in row)
+def page(
+    names: Sequence[str],
+    scores: Scores,
+    settings: Mapping[str, Setting],
+    short: Sequence[Sequence[Row]],
+    trials: tuple[int, int],
+) -> str:
+    """The generated part of docs/arena.md: `short` are the rows of the 20-step task, by memory; `trials` says
+    how many the search made, and has."""
+    done, (tried, every) = sum(score is not None for row in scores.values() for score in row), trials
+    unequal = (
+        f" The search of settings was broken off after {tried} of its {every} trials, so that the settings below do not"
+        " have an equal budget; where none is named, a memory has those of its preset."
+    )
     lines = [
         "![Sufficient seeds by task and memory](images/arena/matrix.svg)",
         "",
-        f"{done} of {len(scores) * len(names)} cells have been run. Missing: {_missing(names, scores)}.",
+        f"{done} of {len(scores) * len(names)} cells have been run.{unequal if tried < every else ''}",
+        "",
+        f"Missing: {_missing(names, scores)}.",
         "",
         "![Bits carried against success](images/arena/bits.svg)",
         "",
@@ -46,21 +59,24 @@ def page(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting], 
         "Medians over the tasks that were run. Updates and seconds (of one run in its cohort) count until every action",
         "is right for the first time, among the seeds that got there; microseconds a step are those of one CPU thread.",
         "",
-        "| memory | rate | size | parameters | µs a step | tasks with 8/8 | updates | seconds |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| memory | rate | size | parameters | µs a step | tasks with every seed | updates | seconds | trained on |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
         *_cost_lines(names, scores, settings),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _missing(names: Sequence[str], scores: Scores) -> str:
+    """Tasks of which nothing was run, and those of which something was not; whichever list of memories is shorter."""
     whole = [place.title for place, row in scores.items() if not any(row)]
-    some = [
-        f"{place.title} ({', '.join(name for name, score in zip(names, row, strict=True) if score is None)})"
-        for place, row in scores.items()
-        if any(row) and not all(row)
-    ]
-    return "; ".join([*([f"all of {', '.join(whole)}"] if whole else []), *some]) or "none"
+    texts = [f"all of {', '.join(whole)}"] if whole else []
+    for place, row in scores.items():
+        ran = [name for name, score in zip(names, row, strict=True) if score is not None]
+        left = [name for name in names if name not in ran]
+        if ran and left:
+            said = ", ".join(left) if len(left) <= len(ran) else f"all but {', '.join(ran)}"
+            texts.append(f"{place.title} ({said})")
+    return "; ".join(texts) or "none"
 
 
 def _length_line(name: str, rows: Sequence[Row]) -> str:
@@ -83,6 +99,7 @@ def _cost_lines(names: Sequence[str], scores: Scores, settings: Mapping[str, Set
         numbers = [_middle([getattr(score, key) for score in mine]) for key in keys]
         texts = [f"{numbers[0]:,.0f}", f"{numbers[1]:.0f}", f"{full}/{len(mine)}"]
         texts += ["" if numbers[2] is None else f"{numbers[2]:,.0f}", "" if numbers[3] is None else f"{numbers[3]:.2f}"]
+        texts.append(", ".join(sorted({score.device for score in mine if score})))
         yield f"| {name} | {chosen.rate or ''} | {chosen.size or ''} | {' | '.join(texts)} |"
 
 

@@ -15,7 +15,6 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
 from diacritic.training.learner import LEARNERS, learner
-from diacritic.training.preset import preset
 
 NAME, SEARCH = "arena", "arena-search"
 STEPS, SEEDS = 2000, 8
@@ -133,31 +132,24 @@ def entrant_of(name: str) -> Entrant:
 
 
 def frozen(results: Results) -> dict[str, Setting]:
-    """The setting that each entrant's whole search chose: most sufficient seeds over the development cells, then the
-    higher success, then the lower loss."""
+    """The setting that each entrant's search chose: most sufficient seeds over the development cells, then the higher
+    success, then the lower loss; one that was not tried on all of them comes last."""
     tried: dict[str, dict[Setting, list[Row]]] = {}
     for row in results.files.get(SEARCH, ()):
         tried.setdefault(row["entrant"], {}).setdefault(Setting(row["rate"], row["size"]), []).append(row)
-    whole = {name: found for name, found in tried.items() if _complete(name, found)}
-    return {name: _plain(name, max(found, key=lambda one: _merit(found[one]))) for name, found in whole.items()}
+    return {name: max(found, key=lambda one: _merit(found[one])) for name, found in tried.items()}
 
 
-def _complete(name: str, found: Mapping[Setting, Sequence[Row]]) -> bool:
-    trials = len(RATES) * len(entrant_of(name).sizes)
-    return len(found) == trials and all(len(rows) == len(DEVELOPMENT) for rows in found.values())
-
-
-def _merit(rows: Sequence[Row]) -> tuple[int, float, float]:
+def _merit(rows: Sequence[Row]) -> tuple[int, int, float, float]:
     sums = [sum(row[key] for row in rows) for key in ("sufficient", "success", "loss")]
-    return sums[0], sums[1], -sums[2]
+    return len(rows), sums[0], sums[1], -sums[2]
 
 
-def _plain(name: str, chosen: Setting) -> Setting:
-    """The same without what preset and learner have by themselves."""
-    entrant = entrant_of(name)
-    base = learner(entrant.learner).architecture(preset(entrant.preset).architecture(Architecture()))
-    usual = entrant.size is not None and getattr(base, entrant.size) == chosen.size
-    return Setting(None if chosen.rate == preset(entrant.preset).rate else chosen.rate, None if usual else chosen.size)
+def searched(results: Results) -> tuple[int, int]:
+    """How many trials of the search were made, and how many it has."""
+    rows = results.files.get(SEARCH, ())
+    every = [one for one in ENTRANTS.values() if one.size is not None and one.like is None]
+    return len(rows), len(DEVELOPMENT) * len(RATES) * sum(len(one.sizes) for one in every)
 
 
 def enter(file: Path) -> list[str]:
@@ -197,6 +189,8 @@ class Score:
     parameters: int
     latency: float | None
     """Microseconds a step."""
+    device: str
+    """What it was trained on."""
 
     @property
     def text(self) -> str:
@@ -222,6 +216,7 @@ def score(results: Results, cell: Cell) -> Score | None:
         _middle(rows, "first_sufficient_seconds"),
         rows[0]["parameters"],
         rows[0]["latency_us"],
+        rows[0]["device"],
     )
 
 

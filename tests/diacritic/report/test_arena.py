@@ -12,8 +12,8 @@ from diacritic.studies.arena import Score, Setting
 from diacritic.studies.tasks import task
 
 NAMES = ["carousel", "GRU <wide>"]
-CODED = Score(8, 8, 1.0, 1.0, 1.25, 10**6, 120, 0.4, 90_000, 200.0)
-OTHER = Score(2, 8, 0.75, None, None, None, None, None, 110_000, 90.0)
+CODED = Score(8, 8, 1.0, 1.0, 1.25, 10**6, 120, 0.4, 90_000, 200.0, "H200")
+OTHER = Score(2, 8, 0.75, None, None, None, None, None, 110_000, 90.0, "cpu")
 SCORES = {task("passive-t-maze", L=4): [CODED, OTHER], task("running-parity"): [CODED, None], task("gap"): [None, None]}
 
 
@@ -48,10 +48,11 @@ def test_colours_and_horizons() -> None:
 
 def test_the_page_says_what_is_missing_and_goes_between_its_marks(tmp_path: Path) -> None:
     row = {"success": 1.0, "lengths": {"100": 1.0, "1000": 0.5, "10000": None, "1000000": None}}
-    text = page(NAMES, SCORES, {"carousel": Setting(1e-3, 16)}, [[row, row], []])
-    assert "3 of 6 cells have been run. Missing: all of gap; running-parity (GRU <wide>)." in text
+    text = page(NAMES, SCORES, {"carousel": Setting(1e-3, 16)}, [[row, row], []], (5, 6))
+    assert "3 of 6 cells have been run. The search of settings was broken off after 5 of its 6 trials" in text
+    assert "Missing: all of gap; running-parity (GRU <wide>)." in text
     assert "| carousel | 2/2 | 2/2 | 0/2 | ? | ? |" in text
-    assert "| carousel | 0.001 | 16 | 90,000 | 200 | 2/2 | 120 | 0.40 |" in text
+    assert "| carousel | 0.001 | 16 | 90,000 | 200 | 2/2 | 120 | 0.40 | H200 |" in text
     path = tmp_path / "page.md"
     path.write_text(f"# Title\n{BEGIN}\nold\n{END}\nrest\n", encoding="utf-8")
     insert(path, text)

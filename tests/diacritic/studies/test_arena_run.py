@@ -108,8 +108,8 @@ def _grid(**better: tuple[int, float, float]) -> list[dict[str, object]]:
     ("better", "chosen"),
     [
         ({"0003_16": (1, 0.5, 0.2)}, Setting(3e-3, 16)),
-        ({"0003_16": (1, 0.5, 0.2), "0001_64": (1, 0.6, 9.0)}, Setting(None, 64)),  # the preset's own rate
-        ({"0001_32": (2, 0.1, 9.0), "0001_64": (1, 0.6, 9.0)}, Setting()),  # as it comes
+        ({"0003_16": (1, 0.5, 0.2), "0001_64": (1, 0.6, 9.0)}, Setting(1e-3, 64)),
+        ({"0001_32": (2, 0.1, 9.0), "0001_64": (1, 0.6, 9.0)}, Setting(1e-3, 32)),
     ],
 )
 def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss(
@@ -117,7 +117,9 @@ def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss(
 ) -> None:
     rows = _grid(**better)
     assert arena.frozen(Results({"arena-search": rows})) == {"carousel": chosen}
-    assert arena.frozen(Results({"arena-search": rows[:-1]})) == {}  # not the whole search
+    once = [{**rows[0], "rate": 1.0, "sufficient": 9}]  # on one task alone
+    assert arena.frozen(Results({"arena-search": rows + once})) == {"carousel": chosen}
+    assert arena.searched(Results({"arena-search": rows})) == (18, 18 * 18)
 
 
 def test_a_setting_is_part_of_a_cell_and_taken_over() -> None:
