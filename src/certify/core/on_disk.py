@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -189,9 +190,12 @@ def merge_level(base: Ints, source: Ints, token: Ints, run: Run, part: int = _PA
     jobs = [
         (base[a:b], source[i:j] - a, token[i:j]) for a, b, i, j in zip(starts, ends, begin[:-1], begin[1:], strict=True)
     ]
+    sample = _distinct(jobs[0])
+    if 2 * len(sample[1]) > part:  # hardly any nodes are equal: parts would only be work
+        return fold(base, source, token)
     labels = np.empty(len(base), np.int64)
     chosen: list[Ints] = []
-    for first, (label, one) in zip(starts, run(_distinct, jobs), strict=True):
+    for first, (label, one) in zip(starts, chain([sample], run(_distinct, jobs[1:])), strict=True):
         labels[first : first + len(label)] = label + sum(map(len, chosen))
         chosen.append(one + first)
     nodes = np.concatenate(chosen)

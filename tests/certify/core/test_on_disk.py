@@ -1,5 +1,6 @@
 """Merged on disk, part by part and on every engine, a model has the rates of the tree in memory."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def test_levels_that_stay_on_disk_give_the_same_answer(monkeypatch: pytest.Monke
         assert_same(merged, parts)
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_ray_cluster_gives_the_same_answer() -> None:
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -83,6 +85,7 @@ def test_a_ray_cluster_gives_the_same_answer() -> None:
         assert ray.is_initialized()  # a cluster that is not ours stays
     finally:
         ray.shutdown()
+        gc.collect()  # what Ray leaves open is closed here, and not in the middle of another test
 
 
 @settings(max_examples=60, deadline=None)
