@@ -9,12 +9,12 @@ from certify.progress import track
 from diacritic.demos.readers import load
 from diacritic.files.atomic import write_text
 from diacritic.need.aligned import Aligned
-from diacritic.need.answer import WIDTH, Need, need
+from diacritic.need.answer import Need, need
 from diacritic.need.power import power
 from diacritic.need.ridge import Floats, Ridge, linear_kernel
 from diacritic.need.text import lines, ranges
 
-ACTIONS, PLANTS = (1.0, 2.0, 4.0, 8.0), 16  # standard deviations by which a planted cue moves the action
+WIDTHS, PLANTS = (1.0, 2.0, 3.0, 5.0), 16
 HEAD = """# The need of two public datasets
 
 Written by `python -m reproduction need-data NAME=FOLDER …` from copies of the datasets, states and actions alone (their
@@ -29,11 +29,10 @@ def write_real_page(datasets: Mapping[str, Path], page: Path) -> None:
 
 
 def section(name: str, answer: Need) -> str:
-    """The screen, a table of explained variance, and power over the size of a planted decision."""
+    """The screen, a table of explained variance, and power over the width of a planted cue."""
     shares = explained(answer.data)
     found = [
-        power(answer.data, track(range(PLANTS), f"actions of {size:g} s.d."), WIDTH, answer.seed, size)
-        for size in ACTIONS
+        power(answer.data, track(range(PLANTS), f"cues of {width:g} s.d."), width, answer.seed) for width in WIDTHS
     ]
     older = [step.step for step in answer.open if step.p_older < 0.01]
     text = (
@@ -51,10 +50,8 @@ def section(name: str, answer: Need) -> str:
             "|---|---:|",
             *(f"| {part} | {share:.2f} |" for part, share in shares.items()),
             f"\n{text}\n",
-            f"| a planted cue of ±{WIDTH:g} s.d. moves the action by | "
-            + " | ".join(f"{size:g} s.d." for size in ACTIONS)
-            + " |",
-            "|---|" + "---:|" * len(ACTIONS),
+            "| a planted cue lies to either side by | " + " | ".join(f"{width:g} s.d." for width in WIDTHS) + " |",
+            "|---|" + "---:|" * len(WIDTHS),
             "| and is found in | " + " | ".join(f"{share:.0%}" for share in found) + " |\n",
         ]
     )
