@@ -201,3 +201,20 @@ def test_time_that_nothing_shows_is_kept_where_an_action_depends_on_it() -> None
     assert colour[:, 0].tolist() == [0, 1, 2, 0, 1]
     assert (scene == scene[:, :1]).all()
     assert (colour == colour[:, :1]).all()
+
+
+def test_a_run_that_cannot_be_fitted_as_it_is_starts_from_a_fresh_carrier(monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort, tried = revising(trained(recording(), torch.zeros_like(hoarded()))), []
+    fit = compress_recorded.forget
+
+    def first_time_in_vain(*given: Any, **settings: Any) -> Forgotten:
+        tried.append(settings.get("fresh", True))
+        done = fit(*given, **settings)
+        return done if settings.get("fresh", True) else replace(done, cohort=given[0], changed=[False, done.changed[1]])
+
+    monkeypatch.setattr(compress_recorded, "forget", first_time_in_vain)
+    after = forgotten(cohort, EFFORT)
+    assert tried == [False, True]
+    assert after.changed[0]
+    assert after.updates == 2 * EFFORT.steps
+    assert rates(after.cohort, 0) == pytest.approx([0, 2, 2, 1, 1])
