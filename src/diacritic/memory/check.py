@@ -36,7 +36,15 @@ def check_policy(carrier: Carrier, observations: Tensor, actions: Tensor, symbol
     half, swap = T // 2, torch.arange(N).roll(1)
 
     def play(state: State, first: int, last: int) -> tuple[list[State], Tensor, Tensor]:
-        return _play(carrier, state, observations, actions, symbols, first, last)
+        states, codes, acts = [], [], []
+        for t in range(first, last):
+            previous = actions[t - 1] if t else torch.zeros_like(actions[0])
+            symbol = None if symbols is None else symbols[t]
+            state, code, action = carrier.step(state, observations[t], previous, symbol)
+            states.append(state)
+            codes.append(code)
+            acts.append(action)
+        return states, torch.stack(codes), torch.stack(acts)
 
     states, codes, acts = play(carrier.begin(N), 0, T)
     middle = states[half - 1]
@@ -69,23 +77,3 @@ def _constructed(carrier: Carrier) -> list[str]:
     if memory_of(carrier.architecture).measured != "code":
         findings.append(f"the memory is {carrier.architecture.memory!r}, not a code")
     return findings
-
-
-def _play(
-    carrier: Carrier,
-    state: State,
-    observations: Tensor,
-    actions: Tensor,
-    symbols: Tensor | None,
-    first: int,
-    last: int,
-) -> tuple[list[State], Tensor, Tensor]:
-    states, codes, acts = [], [], []
-    for t in range(first, last):
-        previous = actions[t - 1] if t else torch.zeros_like(actions[0])
-        symbol = None if symbols is None else symbols[t]
-        state, code, action = carrier.step(state, observations[t], previous, symbol)
-        states.append(state)
-        codes.append(code)
-        acts.append(action)
-    return states, torch.stack(codes), torch.stack(acts)

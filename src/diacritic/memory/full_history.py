@@ -58,21 +58,6 @@ def _post_weights(name: str, width: int) -> dict[str, Weight]:
     return layers | {f"{name}.{norm}.gain": Weight((width,), "one") for norm in ("norm1", "norm2")}
 
 
-def memory_weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-    """The encoder, the state before quantisation and its codes; the action head `act` comes with imitation."""
-    codes, d = architecture.codes, architecture.code_size
-    return {
-        **weights(shape, architecture),
-        **dense("state", architecture.width, d),
-        "codebook": Weight((codes, d), scale=1 / codes),
-    }
-
-
-def lowered(parameters: Parameters, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The parameters in a lower precision for the matrix products; codes stay as they are, so that ties stay exact."""
-    return {name: value if name == "codebook" else value.to(dtype) for name, value in parameters.items()}
-
-
 def encode(parameters: Parameters, observations: Tensor, previous: Tensor, frames: Tensor | None = None) -> Tensor:
     """An embedding of every prefix H_t, [runs, T, N, width].
 
@@ -81,15 +66,6 @@ def encode(parameters: Parameters, observations: Tensor, previous: Tensor, frame
     """
     _, history = _look(parameters, observations, previous, frames)
     return transform(parameters, history).transpose(1, 2)
-
-
-def remember(parameters: Parameters, architecture: Architecture, episodes: Inputs) -> Record:
-    """The memory of every prefix, in rows t·N + n: the state before quantisation and its nearest code."""
-    features, history = _look(parameters, episodes.observation, episodes.previous, episodes.frame)
-    state = linear(parameters, "state", transform(parameters, history).flatten(1, 2))
-    state = state.unflatten(1, history.shape[1:3]).transpose(1, 2).flatten(1, 2)
-    rows = replace(episodes, observation=episodes.observation.flatten(-3, -2))
-    return _record(parameters, architecture, rows, features, state)
 
 
 def tokens(parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
@@ -111,23 +87,8 @@ def transform(parameters: Parameters, history: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class History:
-    """The memory without a cache: the tokens [runs, N, t, 2 d] of all steps so far, encoded again at each step."""
-
-    kept: Tensor
-
-    def extend(self, parameters: Parameters, token: Tensor) -> tuple["History", Tensor]:
-        grown = torch.cat([self.kept, token.unsqueeze(2)], 2)
-        return History(grown), transform(parameters, grown)[:, :, -1]
-
-    def footprint(self) -> int:
-        """Bytes that one episode carries: 64 (T − 1) floats on the way into step T."""
-        return self.kept.shape[2] * self.kept.shape[3] * self.kept.element_size()
-
-
-@dataclass(frozen=True)
 class Cache:
-    """The memory with a cache: keys and values [runs · N, heads, t, width / heads] of every block."""
+    """Keys and values [runs · N, heads, t, width / heads] of every block."""
 
     kept: tuple[tuple[Tensor, Tensor], ...]
 
@@ -139,29 +100,6 @@ class Cache:
             grown.append(pair)
         return Cache(tuple(grown)), _leave(parameters, x)[:, :, 0]
 
-    def footprint(self) -> int:
-        """Bytes that one episode carries: two floats per layer, step and unit of width."""
-        return sum(part[0].numel() * part.element_size() for pair in self.kept for part in pair)
-
-
-def start(parameters: Parameters, episodes: int, cache: bool = True) -> History | Cache:
-    """The empty memory."""
-    join = parameters["token.join.weight"]
-    runs, floats, width = join.shape
-    if not cache:
-        return History(join.new_zeros(runs, episodes, 0, floats))
-    empty = join.new_zeros(runs * episodes, HEADS, 0, width // HEADS)
-    return Cache(((empty, empty),) * LAYERS)
-
-
-def step(
-    parameters: Parameters, architecture: Architecture, memory: History | Cache, inputs: Inputs
-) -> tuple[History | Cache, Record]:
-    """One step of all episodes: the grown memory, and the record that the action head reads."""
-    features = observe(parameters, inputs)
-    memory, top = memory.extend(parameters, tokens(parameters, features, inputs.previous))
-    return memory, _record(parameters, architecture, inputs, features, linear(parameters, "state", top))
-
 
 @register
 class FullHistory(Memory):
@@ -172,31 +110,37 @@ class FullHistory(Memory):
     state = "history"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return memory_weights(shape, architecture)
+        codes, d = architecture.codes, architecture.code_size
+        state = dense("state", architecture.width, d) | {"codebook": Weight((codes, d), scale=1 / codes)}
+        return weights(shape, architecture) | state
 
-    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> History | Cache:
-        return start(parameters, rows)
+    def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> Cache:
+        join = parameters["token.join.weight"]
+        empty = join.new_zeros(len(join) * rows, HEADS, 0, join.shape[-1] // HEADS)
+        return Cache(((empty, empty),) * LAYERS)
 
     def step(
-        self,
-        parameters: Parameters,
-        architecture: Architecture,
-        state: History | Cache,
-        inputs: Inputs,
-        flow: Flow = PLAYING,
-    ) -> tuple[History | Cache, Record]:
-        return step(parameters, architecture, state, inputs)
+        self, parameters: Parameters, architecture: Architecture, state: Cache, inputs: Inputs, flow: Flow = PLAYING
+    ) -> tuple[Cache, Record]:
+        features = observe(parameters, inputs)
+        state, top = state.extend(parameters, tokens(parameters, features, inputs.previous))
+        return state, _record(parameters, architecture, inputs, features, linear(parameters, "state", top))
 
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        return [remember(parameters, architecture, episodes)]
+        features, history = _look(parameters, episodes.observation, episodes.previous, episodes.frame)
+        state = linear(parameters, "state", transform(parameters, history).flatten(1, 2))
+        state = state.unflatten(1, history.shape[1:3]).transpose(1, 2).flatten(1, 2)
+        rows = replace(episodes, observation=episodes.observation.flatten(-3, -2))
+        return [_record(parameters, architecture, rows, features, state)]
 
     def codebooks(self, architecture: Architecture) -> dict[str, int]:
         return {"": architecture.codes}
 
     def lowered(self, parameters: Parameters, precision: torch.dtype) -> Parameters:
-        return lowered(parameters, precision)
+        """Codes stay as they are, so that ties stay exact."""
+        return {name: value if name == "codebook" else value.to(precision) for name, value in parameters.items()}
 
 
 @register

@@ -8,49 +8,6 @@ from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, reg
 from diacritic.memory.shape import Architecture, Shape
 
 
-def weights(inputs: int, actions: int, outputs: int, state: int = 128, width: int | None = None) -> dict[str, Weight]:
-    """Input net on (O_t, A_{t−1}), cell and head; all are as wide as the state unless `width` says otherwise."""
-    width = width or state
-    bound = state**-0.5
-    return {
-        **dense("input", inputs + actions, width),
-        "cell.input.weight": Weight((width, 3 * state), scale=bound),
-        "cell.input.bias": Weight((3 * state,), scale=bound),
-        "cell.state.weight": Weight((state, 3 * state), scale=bound),
-        "cell.state.bias": Weight((3 * state,), scale=bound),
-        **dense("head.hidden", state, width),
-        **dense("head.out", width, outputs),
-    }
-
-
-def start(parameters: Parameters, episodes: int) -> Tensor:
-    """The state before the first step: zeros [runs, N, state]."""
-    kernel = parameters["cell.state.weight"]
-    return kernel.new_zeros(len(kernel), episodes, kernel.shape[1])
-
-
-def step(parameters: Parameters, state: Tensor, observation: Tensor, previous: Tensor) -> tuple[Tensor, Tensor]:
-    """One step of all episodes: (state, action [runs, N, outputs]).
-
-    `observation` [N, inputs] and the `previous` action [N, actions] (zeros at first) may have a leading axis of runs.
-    """
-    state = gated(parameters, state, _enter(parameters, observation, previous))
-    return state, _act(parameters, state)
-
-
-def unroll(parameters: Parameters, observations: Tensor, previous: Tensor) -> tuple[Tensor, Tensor]:
-    """Whole sequences [T, N, ·] or [runs, T, N, ·] to (states, actions) [runs, T, N, ·]; only the cell is a loop."""
-    steps, episodes = observations.shape[-3:-1]
-    entered = _enter(parameters, observations.flatten(-3, -2), previous.flatten(-3, -2))
-    state = start(parameters, episodes)
-    states = []
-    for incoming in entered.unflatten(1, (steps, episodes)).unbind(1):
-        state = gated(parameters, state, incoming)
-        states.append(state)
-    trace = torch.stack(states, 1)
-    return trace, _act(parameters, trace.flatten(1, 2)).unflatten(1, (steps, episodes))
-
-
 def _enter(parameters: Parameters, observation: Tensor, previous: Tensor) -> Tensor:
     """What the observation and the action before it add to the three gates."""
     kind = parameters["input.weight"]
@@ -81,22 +38,34 @@ class Gru(Memory):
     acts = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return weights(shape.observation, shape.action, shape.action, architecture.state_size)
+        """Input net on (O_t, A_{t−1}), cell and head, all as wide as the state."""
+        size, bound = architecture.state_size, architecture.state_size**-0.5
+        parts = {"weight": Weight((size, 3 * size), scale=bound), "bias": Weight((3 * size,), scale=bound)}
+        cell = {f"cell.{name}.{part}": weight for name in ("input", "state") for part, weight in parts.items()}
+        head = dense("head.hidden", size, size) | dense("head.out", size, shape.action)
+        return dense("input", shape.observation + shape.action, size) | cell | head
 
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> Tensor:
-        return start(parameters, rows)
+        kernel = parameters["cell.state.weight"]
+        return kernel.new_zeros(len(kernel), rows, kernel.shape[1])
 
     def step(
         self, parameters: Parameters, architecture: Architecture, state: Tensor, inputs: Inputs, flow: Flow = PLAYING
     ) -> tuple[Tensor, Record]:
-        after, actions = step(parameters, state, inputs.observation, inputs.previous)
-        return after, _record(after, actions)
+        state = gated(parameters, state, _enter(parameters, inputs.observation, inputs.previous))
+        return state, _record(state, _act(parameters, state))
 
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        states, actions = unroll(parameters, episodes.observation, episodes.previous)
-        return [_record(states.flatten(1, 2), actions.flatten(1, 2))]
+        size = episodes.observation.shape[-3:-1]
+        entered = _enter(parameters, episodes.observation.flatten(-3, -2), episodes.previous.flatten(-3, -2))
+        state, states = self.start(parameters, architecture, size[1]), []
+        for incoming in entered.unflatten(1, size).unbind(1):
+            state = gated(parameters, state, incoming)
+            states.append(state)
+        rows = torch.cat(states, 1)
+        return [_record(rows, _act(parameters, rows))]
 
 
 def _record(state: Tensor, actions: Tensor) -> Record:

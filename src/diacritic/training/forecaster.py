@@ -148,7 +148,8 @@ def train_forecaster(
     def update() -> None:
         drawn = _draw(share, keys, step, how.batch) if how.redrawn or episodes > how.batch else None
         chosen = whole if drawn is None else even.pick(drawn)
-        optimiser.descend(_loss(full_history.lowered(optimiser.parameters, low), shape, chosen, how.numbers).sum())
+        lowered = {name: value.to(low) for name, value in optimiser.parameters.items()}
+        optimiser.descend(_loss(lowered, shape, chosen, how.numbers).sum())
         step.add_(1)
 
     repeat(update, steps, device)

@@ -12,7 +12,7 @@ from certify.zoo import build
 from diacritic.measure.scores import scores
 from diacritic.measure.symbolic_run import construction, examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
-from diacritic.memory import gru, sole_carrier
+from diacritic.memory import sole_carrier
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture, Shape
@@ -75,9 +75,9 @@ def test_what_persists_beside_the_code_refuses_its_rate(architecture: Architectu
 
 
 def test_a_gru_is_judged_by_its_behaviour() -> None:
-    layers = gru.weights(SHAPE.observation, SHAPE.action, SHAPE.action, 8)
-    weights = one_run(lively(layers, [1], torch.float32), 0)
-    found = examine_symbolic(SUBJECT, MODEL, SHAPE, Architecture(memory="gru", state_size=8), weights)
+    architecture = Architecture(memory="gru", state_size=8)
+    weights = one_run(lively(memory_of(architecture).weights(SHAPE, architecture), [1], torch.float32), 0)
+    found = examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
     assert found.sole.because == "construction: its memory is 'gru', not a code"
     assert np.allclose([rate for rate in found.profile.rate if rate is not None], 0)  # there is no code
 

@@ -12,16 +12,17 @@ from torch import Tensor
 from diacritic.memory import full_history
 from diacritic.memory.act import act
 from diacritic.memory.layers import Weight, linear, read, reader
-from diacritic.memory.protocol import Inputs
+from diacritic.memory.protocol import MEMORIES, Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.randomness import initial
 
 T, N = 6, 3
+HISTORY = MEMORIES["history"]
 
 
 def _policy(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     features, d, width = architecture.feature_size, architecture.code_size, architecture.width
-    return full_history.memory_weights(shape, architecture) | reader("act", features, d, width, shape.action, hidden=2)
+    return HISTORY.weights(shape, architecture) | reader("act", features, d, width, shape.action, hidden=2)
 
 
 PLAIN = Architecture()
@@ -66,7 +67,7 @@ def _act(
     parameters: dict[str, Tensor], observations: Tensor, previous: Tensor, frames: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Codes and actions of whole sequences, [runs, T, N, …]."""
-    record = full_history.remember(parameters, PLAIN, Inputs(observations, previous, frame=frames))
+    record = HISTORY.unroll(parameters, PLAIN, Inputs(observations, previous, frame=frames))[0]
     action = read(parameters, "act", linear(parameters, "act.observation", record.features), record.embedding)
     shape = observations.shape[-3:-1]
     return record.code.unflatten(1, shape), action.unflatten(1, shape)
@@ -91,11 +92,11 @@ RELEASED = Architecture(
 
 def test_post_blocks_are_those_of_pytorch() -> None:
     """The authors' history: tokens straight from the encoders, PyTorch's own encoder layers, a state on the sphere."""
-    layers = full_history.memory_weights(Shape(5, 2, horizon=T), RELEASED)
+    layers = HISTORY.weights(Shape(5, 2, horizon=T), RELEASED)
     loud = {name: replace(weight, start="normal", scale=0.5) for name, weight in layers.items()}
     parameters = initial(loud, [1, 2], torch.float64)
     observations, previous = _inputs()
-    record = full_history.remember(parameters, RELEASED, Inputs(observations, previous))
+    record = HISTORY.unroll(parameters, RELEASED, Inputs(observations, previous))[0]
     assert record.prior_input is not None
     assert torch.equal(record.prior_input[0], observations.flatten(0, 1))
     for run in range(2):
@@ -150,31 +151,30 @@ def test_a_change_shows_from_its_step_on_and_in_its_episode_only(t: int, n: int,
 
 
 @pytest.mark.parametrize(("lead", "post"), [((), False), ((2,), False), ((2,), True)])
-def test_steps_with_and_without_cache_equal_the_whole_sequence(lead: tuple[int, ...], post: bool) -> None:
+def test_steps_with_a_cache_equal_the_whole_sequence(lead: tuple[int, ...], post: bool) -> None:
     layers = _policy(Shape(5, 2, horizon=T), replace(RELEASED, bound="none")) if post else SMALL
     parameters = initial(layers, [1, 2], torch.float64)
     observations, previous = _inputs(*lead)
     code, action = _act(parameters, observations, previous)
-    for cache in (False, True):
-        memory = full_history.start(parameters, N, cache)
-        for t in range(T):
-            now = Inputs(observations[..., t, :, :], previous[..., t, :, :])
-            memory, record = full_history.step(parameters, PLAIN, memory, now)
-            assert torch.equal(record.code, code[:, t])
-            torch.testing.assert_close(act(parameters, Architecture(), record), action[:, t], rtol=0, atol=1e-12)
+    memory = HISTORY.start(parameters, PLAIN, N)
+    for t in range(T):
+        now = Inputs(observations[..., t, :, :], previous[..., t, :, :])
+        memory, record = HISTORY.step(parameters, PLAIN, memory, now)
+        assert torch.equal(record.code, code[:, t])
+        torch.testing.assert_close(act(parameters, Architecture(), record), action[:, t], rtol=0, atol=1e-12)
     assert len(code.unique()) > 1  # else equal codes say little
 
 
 def test_footprints_at_the_widths_of_the_paper() -> None:
     parameters = initial(PAPER, [0])
-    kept = {}
-    for cache in (False, True):
-        memory = full_history.start(parameters, 1, cache)
-        for _ in range(32):
-            memory, _ = full_history.step(parameters, PLAIN, memory, Inputs(torch.zeros(1, 27), torch.zeros(1, 7)))
-        kept[cache] = memory.footprint()
-    assert kept[False] == 64 * (33 - 1) * 4
-    assert kept[True] == 2 * 2 * 32 * 128 * 4  # keys and values, layers, steps, width
+    memory = HISTORY.start(parameters, PLAIN, 1)
+    for _ in range(32):
+        memory, _ = HISTORY.step(parameters, PLAIN, memory, Inputs(torch.zeros(1, 27), torch.zeros(1, 7)))
+    kept = [part for pair in memory.kept for part in pair]
+    assert sum(part.nbytes for part in kept) == 2 * 2 * 32 * 128 * 4  # keys and values, layers, steps, width
+    assert (
+        full_history.tokens(parameters, torch.zeros(1, 1, 128), torch.zeros(1, 7)).nbytes == 64 * 4
+    )  # of each step, where everything is encoded again
 
 
 def test_size_at_the_widths_of_the_paper() -> None:
@@ -199,7 +199,7 @@ def test_runs_do_not_mix_and_gradients_reach_everything() -> None:
 def test_the_gradient_passes_straight_through_the_code() -> None:
     parameters = initial(SMALL, [1], torch.float64)
     given = {name: value.requires_grad_() for name, value in parameters.items()}
-    record = full_history.remember(given, PLAIN, Inputs(*_inputs()))
+    record = HISTORY.unroll(given, PLAIN, Inputs(*_inputs()))[0]
     assert torch.equal(record.embedding[0], parameters["codebook"][0][record.code[0]])
     bias, codebook = parameters["state.bias"], parameters["codebook"]
     past, none = torch.autograd.grad(record.embedding.sum(), (bias, codebook), allow_unused=True)
@@ -213,9 +213,9 @@ def test_steps_see_the_frames_that_sequences_see() -> None:
     frames = shade.view(1, N, 1, 1, 1).expand(2, N, 64, 64, 3)
     still = torch.zeros(2, N, 2, dtype=torch.float64)
     _, whole = _act(parameters, still, still, frames)
-    memory = full_history.start(parameters, N)
+    memory = HISTORY.start(parameters, PLAIN, N)
     for t in range(2):
-        memory, record = full_history.step(parameters, PLAIN, memory, Inputs(still[t], still[t], frame=frames[t]))
+        memory, record = HISTORY.step(parameters, PLAIN, memory, Inputs(still[t], still[t], frame=frames[t]))
         action = act(parameters, Architecture(), record)
         torch.testing.assert_close(action, whole[:, t], rtol=0, atol=1e-12)
     assert (whole[:, :, 0] - whole[:, :, 1]).abs().min() > 1e-6  # all else is equal: the frames tell them apart
@@ -230,10 +230,10 @@ def test_bad_sizes_are_refused() -> None:
 
 
 def test_lower_precision_leaves_the_codes_alone() -> None:
-    low = full_history.lowered(initial(SMALL, [1]), torch.bfloat16)
+    low = HISTORY.lowered(initial(SMALL, [1]), torch.bfloat16)
     assert low["codebook"].dtype == torch.float32
     assert low["state.weight"].dtype == torch.bfloat16
     inputs = [x.float() for x in _inputs()]
-    _, action = _act(low, inputs[0], inputs[1])
+    _, action = _act(dict(low), inputs[0], inputs[1])
     assert action.dtype == torch.float32
     assert action.isfinite().all()

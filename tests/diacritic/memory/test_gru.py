@@ -4,8 +4,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.memory import gru
+from diacritic.memory.gru import Gru
+from diacritic.memory.layers import Weight
+from diacritic.memory.protocol import Inputs
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.randomness import initial
+
+GRU = Gru()
+PLAIN = Architecture()
+
+
+def _weights(inputs: int, actions: int, state: int) -> dict[str, Weight]:
+    return GRU.weights(Shape(inputs, actions), Architecture(state_size=state))
+
+
+def _unroll(parameters: dict[str, Tensor], observations: Tensor, previous: Tensor) -> tuple[Tensor, Tensor]:
+    """States and actions of whole sequences, [runs, T, N, ·]."""
+    (record,) = GRU.unroll(parameters, PLAIN, Inputs(observations, previous))
+    assert record.actions is not None
+    return record.embedding.unflatten(1, (7, 3)), record.actions.unflatten(1, (7, 3))
 
 
 def _inputs(runs: int | None = None) -> tuple[Tensor, Tensor]:
@@ -18,18 +35,19 @@ def _inputs(runs: int | None = None) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("state", [16, 8, 4])
 @pytest.mark.parametrize("runs", [None, 2])
 def test_steps_and_whole_sequences_agree(state: int, runs: int | None) -> None:
-    parameters = initial(gru.weights(5, 2, 3, state), [1, 2], torch.float64)
+    parameters = initial(_weights(5, 2, state), [1, 2], torch.float64)
     observations, previous = _inputs(runs)
-    states, actions = gru.unroll(parameters, observations, previous)
-    memory = gru.start(parameters, 3)
+    states, actions = _unroll(parameters, observations, previous)
+    memory = GRU.start(parameters, PLAIN, 3)
     for t in range(7):
-        memory, action = gru.step(parameters, memory, observations[..., t, :, :], previous[..., t, :, :])
+        inputs = Inputs(observations[..., t, :, :], previous[..., t, :, :])
+        memory, record = GRU.step(parameters, PLAIN, memory, inputs)
         torch.testing.assert_close(memory, states[:, t], rtol=0, atol=1e-12)
-        torch.testing.assert_close(action, actions[:, t], rtol=0, atol=1e-12)
+        torch.testing.assert_close(record.actions, actions[:, t], rtol=0, atol=1e-12)
 
 
 def test_the_cell_is_that_of_pytorch() -> None:
-    parameters = initial(gru.weights(5, 2, 3, 8), [4], torch.float64)
+    parameters = initial(_weights(5, 2, 8), [4], torch.float64)
     observations, previous = _inputs()
     cell = torch.nn.GRUCell(8, 8, dtype=torch.float64)
     with torch.no_grad():
@@ -40,16 +58,16 @@ def test_the_cell_is_that_of_pytorch() -> None:
         for t in range(7):
             rows = torch.cat([observations[t], previous[t]], -1)
             hidden = cell(torch.relu(rows @ parameters["input.weight"][0] + parameters["input.bias"][0]), hidden)
-    states, _ = gru.unroll(parameters, observations, previous)
+    states, _ = _unroll(parameters, observations, previous)
     torch.testing.assert_close(states[0, -1], hidden, rtol=0, atol=1e-12)
 
 
 def test_runs_do_not_mix_and_gradients_reach_everything() -> None:
-    shape = gru.weights(5, 2, 3, 8)
+    shape = _weights(5, 2, 8)
     parameters = {k: v.requires_grad_() for k, v in initial(shape, [1, 2, 3], torch.float64).items()}
     observations, previous = _inputs()
-    _, actions = gru.unroll(parameters, observations, previous)
-    alone = gru.unroll(initial(shape, [2], torch.float64), observations, previous)[1]
+    _, actions = _unroll(parameters, observations, previous)
+    alone = _unroll(initial(shape, [2], torch.float64), observations, previous)[1]
     torch.testing.assert_close(actions[1:2], alone, rtol=0, atol=1e-12)
     actions[1].square().sum().backward()
     for name, value in parameters.items():
@@ -59,10 +77,10 @@ def test_runs_do_not_mix_and_gradients_reach_everything() -> None:
 
 
 def test_everything_shrinks_with_the_state() -> None:
-    def size(state: int, width: int | None = None) -> int:
-        return sum(int(torch.Size(w.shape).numel()) for w in gru.weights(27, 7, 7, state, width).values())
+    def size(state: int) -> int:
+        return sum(int(torch.Size(w.shape).numel()) for w in _weights(27, 7, state).values())
 
     # input net, two products of the cell, head: each layer with its bias
     assert size(8) == 35 * 8 + 2 * (9 * 24) + 9 * 8 + 9 * 7
     assert size(4) < size(8) < size(128)
-    assert gru.start(initial(gru.weights(27, 7, 7, 32, 128), [0]), 1).numel() == 32
+    assert GRU.start(initial(_weights(27, 7, 32), [0]), PLAIN, 1).numel() == 32

@@ -3,10 +3,9 @@
 import torch
 from carrier_twin import symbols, vectors
 
-from diacritic.memory import full_history, gru
 from diacritic.memory.act import act
 from diacritic.memory.layers import linear, read
-from diacritic.memory.protocol import Inputs
+from diacritic.memory.protocol import MEMORIES, Inputs
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.learner import learner
@@ -23,11 +22,12 @@ def test_a_gru_acts_from_its_state_and_has_no_code() -> None:
     )
     trace = cohort.trace()
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
-    state = gru.start(cohort.parameters, 3)
+    kind = MEMORIES["gru"]
+    state = kind.start(cohort.parameters, cohort.plan.carrier, 3)
     assert trace.actions is not None
     for t in range(5):
-        state, action = gru.step(cohort.parameters, state, seen[t], did[t])
-        torch.testing.assert_close(trace.steps(trace.actions)[:, t], action, rtol=0, atol=1e-12)
+        state, record = kind.step(cohort.parameters, cohort.plan.carrier, state, Inputs(seen[t], did[t]))
+        torch.testing.assert_close(trace.steps(trace.actions)[:, t], record.actions, rtol=0, atol=1e-12)
         torch.testing.assert_close(trace.step_embedding[:, t], state, rtol=0, atol=1e-12)
     assert trace.code.abs().sum() == 0
 
@@ -38,9 +38,10 @@ def test_a_history_is_quantised_at_every_prefix() -> None:
     cohort = Cohort(plan, data)
     trace = cohort.trace()
     seen, did = data.observation[data.observation_index], data.previous[data.previous_index]
-    memory = full_history.start(cohort.parameters, 3)
+    kind = MEMORIES["history"]
+    memory = kind.start(cohort.parameters, plan.carrier, 3)
     for t in range(5):
-        memory, record = full_history.step(cohort.parameters, plan.carrier, memory, Inputs(seen[t], did[t]))
+        memory, record = kind.step(cohort.parameters, plan.carrier, memory, Inputs(seen[t], did[t]))
         action = act(cohort.parameters, cohort.plan.carrier, record)
         assert torch.equal(trace.step_code[:, t], record.code)
         part = linear(trace.parameters, "act.observation", trace.step_features[:, t])
