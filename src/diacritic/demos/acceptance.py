@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from diacritic.demos import leaks, reconstruct, requirement
 from diacritic.demos.binner import Binner
 from diacritic.demos.pixel_probe import EPOCHS, pixel_table
 from diacritic.files.atomic import read_json, write_json
-from diacritic.files.demos import FORMAT, Demos
+from diacritic.files.demos import FORMAT, Demos, paths
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,8 @@ def accept(
 
 def store(stem: str | os.PathLike[str], acceptance: Acceptance) -> None:
     """Keep the checks in the manifest of a saved recording, by atomic rename."""
-    path = Path(stem).with_name(Path(stem).name.removesuffix(".json").removesuffix(".npz") + ".json")
-    document = read_json(path, FORMAT, "record again")
-    document["acceptance"] = acceptance.to_dict()
-    write_json(path, document)
+    path = paths(stem)[1]
+    write_json(path, read_json(path, FORMAT, "record again") | {"acceptance": acceptance.to_dict()})
 
 
 def _determinism(demos: Demos) -> Check:
@@ -134,13 +132,8 @@ def _coverage(demos: Demos) -> Check:
 
 
 def _success(demos: Demos) -> Check:
-    count = int(demos.success.sum())
-    return Check(
-        "expert success",
-        count == demos.episodes,
-        f"{count}/{demos.episodes}",
-        {"succeeded": count, "of": demos.episodes},
-    )
+    count, of = int(demos.success.sum()), demos.episodes
+    return Check("expert success", count == of, f"{count}/{of}", {"succeeded": count, "of": of})
 
 
 def _agreement(demos: Demos, binner: Binner) -> Check:
@@ -237,19 +230,12 @@ def _seen(demos: Demos) -> list[str]:
 
 def profile(values: Sequence[float]) -> str:
     """A staircase in words: each level once, with the steps it lasts."""
-    runs: list[tuple[str, int]] = []
-    for value in values:
-        word = f"{value:.2f}".rstrip("0").rstrip(".")
-        runs = [*runs[:-1], (word, runs[-1][1] + 1)] if runs and runs[-1][0] == word else [*runs, (word, 1)]
+    words = (f"{value:.2f}".rstrip("0").rstrip(".") for value in values)
+    runs = [(word, len(list(run))) for word, run in groupby(words)]
     return " → ".join(f"{word} (×{count})" if count > 1 else word for word, count in runs)
 
 
 def ranges(steps: Sequence[int]) -> str:
     """Sorted steps in words: 3–5, 9."""
-    runs: list[list[int]] = []
-    for step in steps:
-        if runs and step == runs[-1][1] + 1:
-            runs[-1][1] = step
-        else:
-            runs.append([step, step])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs) or "no step"
+    runs = [[step for _, step in run] for _, run in groupby(enumerate(steps), lambda pair: pair[1] - pair[0])]
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs) or "no step"

@@ -56,7 +56,11 @@ class Binner:
         """Means from the first half of the episodes; the known symbols from all of them."""
         half = _half(observations.shape[1])
         position = _position(convention, observations)
-        _one_timeline(phases(convention, observations))
+        shown = phases(convention, observations)
+        mixed = np.flatnonzero((shown != shown[:, :1]).any(1))
+        if len(mixed):
+            place = f"observations[{mixed[0]}]"
+            raise UserError(place, "the episodes are in different phases; record them on one timeline")
         readings: dict[str, Reading] = {}
         for factor in convention.factors:
             means = _means(convention, factor, position[:, :half], latents)
@@ -89,7 +93,9 @@ class Binner:
         What never occurred in the recording is `UNSEEN`.
         """
         classes = self.classes(observations, start) if latents is None else self.labels(latents)
-        return self._look_up(self._keys(observations, classes))
+        keys = self._keys(observations, classes)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, place, UNSEEN).astype(np.int32)
 
     def agreement(self, observations: Floats, latents: Latents, phase: str | None = None) -> dict[str, Agreement]:
         """Held-out agreement of each factor (in one phase, if named), on the episodes that gave no means."""
@@ -176,10 +182,6 @@ class Binner:
             columns.append([f"{name}=?" if c == NULL else f"{name}={c}" for c in values[t, n]])
         return tuple(" ".join(parts) for parts in zip(*columns, strict=True))
 
-    def _look_up(self, keys: Ints) -> NDArray[np.int32]:
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, place, UNSEEN).astype(np.int32)
-
 
 class OnlineReader:
     """Ō_t step by step in closed loop, for a batch of episodes; it counts the symbols that were never recorded."""
@@ -256,13 +258,6 @@ def _group(convention: Convention, factor: Factor, latents: Latents) -> tuple[In
         other = convention.factor(name)
         group, groups = group * other.classes + latents[other.latent], groups * other.classes
     return group, groups
-
-
-def _one_timeline(phase: Ints) -> None:
-    mixed = np.flatnonzero((phase != phase[:, :1]).any(1))
-    if len(mixed):
-        place = f"observations[{mixed[0]}]"
-        raise UserError(place, "the episodes are in different phases; record them on one timeline")
 
 
 def _nulls(means: NDArray[np.float64]) -> Any:

@@ -89,7 +89,7 @@ def load(
     HDF5 (robomimic's, or any groups with actions and obs), of Zarr as diffusion_policy writes it, or of parquet.
     `camera` names the video or the pictures to read beside the numbers.
     """
-    manifest, arrays = _paths(source)
+    arrays, manifest = files.paths(source)
     if manifest.exists():
         return files.load(source, task, task_version)
     if arrays.exists():
@@ -120,7 +120,7 @@ def is_recording(name: str) -> bool:
         or any(is_one(name) for is_one in (is_lerobot, is_zarr, is_hdf5, is_parquet))
     ):
         return True
-    manifest, arrays = _paths(name)
+    arrays, manifest = files.paths(name)
     if manifest.exists() or not arrays.is_file():
         return False
     try:
@@ -128,12 +128,6 @@ def is_recording(name: str) -> bool:
             return {"observations.npy", "actions.npy"} <= set(archive.namelist())
     except (OSError, BadZipFile):
         return False
-
-
-def _paths(source: str | os.PathLike[str]) -> tuple[Path, Path]:
-    path = Path(source)
-    stem = path.name.removesuffix(".json").removesuffix(".npz")
-    return path.with_name(stem + ".json"), path.with_name(stem + ".npz")
 
 
 def _bare(path: Path) -> Demos:

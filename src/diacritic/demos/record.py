@@ -76,7 +76,8 @@ def assemble(task: Recordable, seed: int, raw: Demonstration) -> tuple[Demos, Bi
         latents=dict(raw.latents),
         success=raw.success,
         frames=raw.frames,
-        versions=_versions(task.packages),
+        versions={"diacritic": __version__, "python": platform.python_version()}
+        | {name: version(name) for name in task.packages},
         task_version=task.version,
     )
     return demos, binner
@@ -88,20 +89,13 @@ def joined(parts: list[Demonstration]) -> Demonstration:
     if any(part.latents.keys() != first.latents.keys() for part in others):
         raise UserError("latents", "the batches recorded different latents")
     frames = [part.frames for part in parts if part.frames is not None]
+    stepwise = ("observations", "actions", "phase")
     return Demonstration(
-        observations=np.concatenate([part.observations for part in parts], axis=1),
-        actions=np.concatenate([part.actions for part in parts], axis=1),
-        phase=np.concatenate([part.phase for part in parts], axis=1),
+        **{name: np.concatenate([getattr(part, name) for part in parts], axis=1) for name in stepwise},
         latents={name: np.concatenate([part.latents[name] for part in parts]) for name in first.latents},
         success=np.concatenate([part.success for part in parts]),
         frames=np.concatenate(frames, axis=1) if frames else None,
     )
-
-
-def _versions(packages: Sequence[str]) -> dict[str, str]:
-    """What decides the numbers of a recording, by version."""
-    own = {"diacritic": __version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in packages}
 
 
 def _seed(seed: int, batch: int) -> int:

@@ -80,7 +80,9 @@ class Demos:
             object.__setattr__(self, "success", np.ones(self.observations.shape[1], np.bool_))
         for name, (array, dtype, shape) in self._expected().items():
             if array.dtype != dtype or len(array.shape) != len(shape):
-                raise UserError(name, f"expected {dtype.__name__} with axes {_axes(shape)}, not {_described(array)}")
+                raise UserError(
+                    name, f"expected {dtype.__name__} with axes {_axes(shape)}, not {array.dtype} {array.shape}"
+                )
             for size, wanted in zip(array.shape, shape, strict=True):
                 if wanted is not None and size != wanted:
                     raise UserError(name, f"expected axes {_axes(shape)}, not {array.shape}")
@@ -158,18 +160,11 @@ class Demos:
 
     def take(self, episodes: slice | NDArray[np.integer]) -> "Demos":
         """Some of the episodes, in the order asked for."""
-        return replace(
-            self,
-            observations=self.observations[:, episodes],
-            actions=self.actions[:, episodes],
-            phase=self.phase[:, episodes],
-            symbols=self.symbols[:, episodes] if self.symbols.size else self.symbols,
-            choices=self.choices[:, episodes] if self.choices.size else self.choices,
-            latents={name: values[episodes] for name, values in self.latents.items()},
-            success=self.success[episodes],
-            frames=None if self.frames is None else self.frames[:, episodes],
-            mask=None if self.mask is None else self.mask[:, episodes],
-        )
+        taken: dict[str, Any] = {
+            name: array[episodes] if array.ndim == 1 else array[:, episodes] for name, array in self.arrays.items()
+        }
+        latents = {name: taken.pop(f"{_LATENT}{name}") for name in self.latents}
+        return replace(self, **taken, latents=latents)
 
     def split(self, train: int) -> tuple["Demos", "Demos"]:
         """The first `train` episodes to learn from, and the rest to test on."""
@@ -180,7 +175,7 @@ class Demos:
 
 def save(demos: Demos, stem: str | os.PathLike[str]) -> Path:
     """Write `stem.npz`, then the manifest `stem.json`: a recording exists when its manifest does."""
-    arrays, manifest = _paths(stem)
+    arrays, manifest = paths(stem)
     make_folder(arrays.parent)
     with open_atomic(arrays) as file:
         np.savez_compressed(file, allow_pickle=False, **demos.arrays)
@@ -191,7 +186,7 @@ def save(demos: Demos, stem: str | os.PathLike[str]) -> Path:
 
 def load(stem: str | os.PathLike[str], task: str | None = None, task_version: int | None = None) -> Demos:
     """Read a recording and check its digests; `task` and `task_version` refuse another one in one line."""
-    arrays_path, manifest_path = _paths(stem)
+    arrays_path, manifest_path = paths(stem)
     document = read_json(manifest_path, FORMAT, REMEDY)
     promised: Mapping[str, Any] = read_as(_PROMISE, document, str(manifest_path), REMEDY)
     meta = read_metadata(document, str(manifest_path), REMEDY)
@@ -210,7 +205,8 @@ def load(stem: str | os.PathLike[str], task: str | None = None, task_version: in
     return demos
 
 
-def _paths(stem: str | os.PathLike[str]) -> tuple[Path, Path]:
+def paths(stem: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """The files of arrays and manifest, for a name with or without suffix."""
     path = Path(stem)
     name = path.name.removesuffix(".json").removesuffix(".npz")
     return path.with_name(name + ".npz"), path.with_name(name + ".json")
@@ -252,20 +248,14 @@ def _digest(array: Array) -> str:
     return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-def _described(array: Array) -> str:
-    return f"{array.dtype} {array.shape}"
-
-
 def _axes(shape: Axes) -> str:
     return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
 
 
 def is_recording(name: str) -> bool:
     """Whether a name is the path of recorded demos: NAME.npz with the manifest NAME.json, with or without suffix."""
-    path = Path(name)
-    manifest = path.with_name(path.name.removesuffix(".json").removesuffix(".npz") + ".json")
     try:
-        document = json.loads(manifest.read_text(encoding="utf-8"))
+        document = json.loads(paths(name)[1].read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and str(document.get("format", "")).startswith("diacritic-demos/")

@@ -30,21 +30,9 @@ class MachineFile:
     origin: dict[str, Any] = field(default_factory=dict)  # where it was learned
 
     def save(self, path: Path) -> None:
-        document = {
-            "format": FORMAT,
-            "task": self.task,
-            "model_sha256": self.model_sha256,
-            "horizon": self.horizon,
-            "codes": self.codes,
-            "first": self.first,
-            "moves": [[*key, code] for key, code in sorted(self.moves.items())],
-            "acts": [[*key, action] for key, action in sorted(self.acts.items())],
-            "bits": list(self.bits),
-            "minimal": self.minimal,
-            "equal": self.equal,
-            "origin": self.origin,
-        }
-        write_json(path, document)
+        moves = [[*key, code] for key, code in sorted(self.moves.items())]
+        acts = [[*key, action] for key, action in sorted(self.acts.items())]
+        write_json(path, {"format": FORMAT, **vars(self), "moves": moves, "acts": acts})
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -54,19 +42,10 @@ class MachineFile:
         odd = [code for code in (*named, *given.first.values()) if code >= given.codes]
         if odd:
             raise UserError(str(path), f"has {given.codes} codes, but also names the code {odd[0]}; {REMEDY}")
-        return cls(
-            given.task,
-            given.model_sha256,
-            given.horizon,
-            given.codes,
-            given.first,
-            {(k, did, seen): code for k, did, seen, code in given.moves},
-            {(k, seen): did for k, seen, did in given.acts},
-            given.bits,
-            given.minimal,
-            given.equal,
-            given.origin,
-        )
+        moves = {(k, did, seen): code for k, did, seen, code in given.moves}
+        acts = {(k, seen): did for k, seen, did in given.acts}
+        own = {name: value for name, value in vars(given).items() if name != "format"}
+        return cls(**{**own, "moves": moves, "acts": acts})
 
 
 @dataclass(frozen=True)

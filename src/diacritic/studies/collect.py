@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -93,9 +92,7 @@ def judge_result(
 def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
     """Every run of a result as a folder of its own; their names."""
     result, train_job, notes = found.result, found.result.train_job, found.result.notes
-    with TemporaryDirectory() as folder:
-        binner_of(demos).save(Path(folder) / BINNER)
-        texts = {BINNER: (Path(folder) / BINNER).read_text(encoding="utf-8")}
+    texts = {BINNER: binner_of(demos).to_json()}
     known: dict[str, Any] = {
         **{key: notes[key] for key in ("architecture", "shape", "code_version")},
         "kind": "recorded",

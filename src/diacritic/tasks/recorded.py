@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,13 +22,8 @@ POSITIVE = 1e-9  # bits; a requirement below is none
 
 def required_spans(bits: Sequence[float | None]) -> dict[str, range]:
     """The stretches of steps with R_t > 0, or not proved to be 0, named by their steps counted from 1."""
-    spans: list[list[int]] = []
-    for t, required in enumerate(bits):
-        if required is None or required > POSITIVE:
-            if spans and spans[-1][-1] == t - 1:
-                spans[-1].append(t)
-            else:
-                spans.append([t])
+    needed = [t for t, required in enumerate(bits) if required is None or required > POSITIVE]
+    spans = [[t for _, t in run] for _, run in groupby(enumerate(needed), lambda pair: pair[1] - pair[0])]
     return {f"steps {span[0] + 1}–{span[-1] + 1}": range(span[0], span[-1] + 1) for span in spans}
 
 

@@ -29,13 +29,13 @@ def symbols(task: FrankaTask, t: int, latents: Latents) -> np.ndarray:
         seen[:, SLICES["probe"].start] = 1.0
         if step.bit is not None:
             seen[:, SLICES["probe"].start + 1] = shown
-        elif task.analog_display:
+        elif task.analog:
             seen[:, SLICES["probe"].start + 1] = shown / (task.latents[step.probe] - 1)
         else:
             seen[:, SLICES["display"]] = shown[:, None] >> np.arange(DISPLAY_CHANNELS) & 1
     if step.phase == "gap2":
         centred = 2 * task.choices(latents)["slot"] / (task.slots - 1) - 1
-        seen[:, SLICES["object position"].stop - 1] = task.height_shift * centred
+        seen[:, SLICES["object position"].stop - 1] = task.leak / 1000 * centred
     return seen
 
 

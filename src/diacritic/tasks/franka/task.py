@@ -36,6 +36,12 @@ class FrankaTask(Task):
     acting_phases = ("grasp", "place")
     independent_classes: ClassVar[bool] = False
     """Whether side and slot are independent; elsewhere one is nested in the other."""
+    sags: ClassVar[int] = 1
+    """Number of classes of mass that the load shows; 1 where it shows none."""
+    analog = False
+    """Whether a whole number is displayed as one value from 0 to 1 instead of in binary."""
+    leak = 0.0
+    """Millimetres by which the observed in-hand height reveals the slot class in the second gap."""
 
     jitter: float = 0.02
     """Half width in metres of the uniform jitter of the object's place in x and y; 0 for none."""
@@ -70,11 +76,6 @@ class FrankaTask(Task):
         """Number of slots."""
         return self.levels["slot"]
 
-    @property
-    def sags(self) -> int:
-        """Number of classes of mass that the load shows; 1 where it shows none."""
-        return 1
-
     @abstractmethod
     def masses(self, latents: Latents) -> np.ndarray:
         """Mass of each object in kilograms."""
@@ -99,16 +100,6 @@ class FrankaTask(Task):
         return 1024 if self.stratified else 512
 
     @property
-    def analog_display(self) -> bool:
-        """Whether a whole number is displayed as one value from 0 to 1 instead of in binary."""
-        return False
-
-    @property
-    def height_shift(self) -> float:
-        """Metres by which the observed in-hand height reveals the slot class in the second gap."""
-        return 0.0
-
-    @property
     def reseat_step(self) -> int | None:
         """The step in which a fixture returns the object to its spawn pose."""
         return None
@@ -130,17 +121,14 @@ class FrankaTask(Task):
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """The phase of each step."""
         return tuple(step.phase for step in self.steps)
 
     @property
     def windows(self) -> dict[str, range]:
-        """The waiting gaps."""
         return {gap: self.phase_steps(gap) for gap in ("gap1", "gap2")}
 
     @property
     def decisions(self) -> dict[str, int]:
-        """First step at which the expert's action depends on a class that has more than one value."""
         first = {step.decides: t for t, step in reversed(list(enumerate(self.steps)))}
         return {name: first[name] for name, count in self.levels.items() if count > 1}
 
@@ -157,7 +145,6 @@ class FrankaTask(Task):
 
     @property
     def convention(self) -> Convention:
-        """What of the observation counts as seen."""
         return convention.convention(self)
 
     @property
@@ -233,15 +220,12 @@ class FrankaTask(Task):
         return (first[..., layout.SLICES["tool position"]] + rotated(turn, apart)).mean(0)
 
     def executable(self, wanted: Floats) -> NDArray[np.float32]:
-        """The action that the arm really takes."""
         return layout.executable(wanted)
 
     def action_error(self, executed: Floats, expert: Floats) -> Floats:
-        """Distance of two displacements in centimetres."""
         return 100 * np.linalg.norm(executed[..., :3] - expert[..., :3], axis=-1)
 
     def batch(self, episodes: int, seed: int = 0, policies: int = 1, threads: int = 0, processes: int = 1) -> Batch:
-        """Episodes to be played."""
         from diacritic.tasks.franka.batch import FrankaBatch  # needs the simulator
 
         return FrankaBatch(self, episodes, seed, threads, policies, processes)

@@ -42,23 +42,32 @@ class _Carried(FrankaTask):
         waits = [Step("gap2", "carry", closing=True)] * (self.gap - len(late))
         return [*approach(), *scan, *[Step("gap1", "hover")] * self.first_gap, *grasp(), *waits, *late, *place()]
 
-    def require_modes(self, modes: int, least: int) -> None:
-        fits = least <= modes <= 2**DISPLAY_CHANNELS and modes & (modes - 1) == 0
-        self.require(fits, "modes", f"{modes} is not a power of two from {least} to {2**DISPLAY_CHANNELS}")
-
 
 @dataclass(frozen=True)
+class _Displayed(_Carried):
+    """The display shows a mode as a whole."""
+
+    least_modes: ClassVar[int] = 4
+
+    modes: int = 32
+    """Number M of modes on the display, a power of two from 4 (of the readouts 8) to 512."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fits = self.least_modes <= self.modes <= 2**DISPLAY_CHANNELS and self.modes & (self.modes - 1) == 0
+        said = f"{self.modes} is not a power of two from {self.least_modes} to {2**DISPLAY_CHANNELS}"
+        self.require(fits, "modes", said)
+
+
 class _Light(_Carried):
     """The object is attached and weighs little: its mass grows with the mode and leaves no trace."""
 
-    @property
-    def hidden(self) -> dict[str, int]:
-        return {"theta": self.modes_of_mass}
+    modes: int
+    """Number of modes θ."""
 
     @property
-    @abstractmethod
-    def modes_of_mass(self) -> int:
-        """Number of modes θ."""
+    def hidden(self) -> dict[str, int]:
+        return {"theta": self.modes}
 
     @abstractmethod
     def classes_of(self, theta: Ints) -> tuple[Ints, Ints]:
@@ -66,10 +75,10 @@ class _Light(_Carried):
 
     def choices(self, latents: Latents) -> dict[str, Ints]:
         side, slot = self.classes_of(latents["theta"])
-        return {"side": side, "slot": slot, "mass": MASS_CLASSES * latents["theta"] // self.modes_of_mass}
+        return {"side": side, "slot": slot, "mass": MASS_CLASSES * latents["theta"] // self.modes}
 
     def masses(self, latents: Latents) -> np.ndarray:
-        return np.interp(latents["theta"], (0, self.modes_of_mass - 1), _LIGHT)
+        return np.interp(latents["theta"], (0, self.modes - 1), _LIGHT)
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,8 @@ class TwoCues(_Light):
     """Two classes are displayed early; one chooses the side of the grasp, the other, after a gap, the slot (A′)."""
 
     name = "two-cues"
-    independent_classes: ClassVar[bool] = True
+    independent_classes = True
+    modes = _THETA
 
     classes: int = 2
     """Sides and slots: 2 of each, or 4 of each."""
@@ -92,10 +102,6 @@ class TwoCues(_Light):
         super().__post_init__()
         self.require(self.classes in (2, 4), "classes", f"{self.classes} do not fit the sides and slots; 2 and 4 do")
         self.require(0 <= self.leak <= 8, "leak", f"{self.leak} mm is outside 0…8")
-
-    @property
-    def modes_of_mass(self) -> int:
-        return _THETA
 
     @property
     def levels(self) -> dict[str, int]:
@@ -114,10 +120,6 @@ class TwoCues(_Light):
         return self.late_frame
 
     @property
-    def height_shift(self) -> float:
-        return self.leak / 1000
-
-    @property
     def shown(self) -> dict[str, tuple[str, ...]]:
         """Of four classes, slot and mass share a bit of the mode."""
         return {"mass": ("place", "done")} if self.classes > 2 else {}
@@ -130,22 +132,11 @@ class TwoCues(_Light):
 
 
 @dataclass(frozen=True)
-class FullReveal(_Light):
+class FullReveal(_Light, _Displayed):
     """As `two-cues`, but the display shows the whole mode, of which two bits matter (P-I)."""
 
     name = "full-reveal"
-    independent_classes: ClassVar[bool] = True
-
-    modes: int = 32
-    """Number M of modes on the display, a power of two from 4 to 512."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require_modes(self.modes, 4)
-
-    @property
-    def modes_of_mass(self) -> int:
-        return self.modes
+    independent_classes = True
 
     @property
     def levels(self) -> dict[str, int]:
@@ -159,14 +150,13 @@ class FullReveal(_Light):
 
 
 @dataclass(frozen=True)
-class Readout(_Light):
+class Readout(_Light, _Displayed):
     """The display shows the mode; its quartile chooses the side, its half or its octile the slot (readout-2, -3)."""
 
     name = "readout"
     channels = CHANNELS
+    least_modes = 8
 
-    modes: int = 32
-    """Number M of modes on the display, a power of two from 8 to 512."""
     place_by: Literal["half", "octile"] = "half"
     """What chooses the slot: the half of the mode (2 slots) or its octile (8 slots)."""
     analog: bool = False
@@ -174,12 +164,7 @@ class Readout(_Light):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_modes(self.modes, 8)
         self.require(self.place_by in ("half", "octile"), "place_by", f"{self.place_by!r} is neither half nor octile")
-
-    @property
-    def modes_of_mass(self) -> int:
-        return self.modes
 
     @property
     def levels(self) -> dict[str, int]:
@@ -188,10 +173,6 @@ class Readout(_Light):
     @property
     def stratified(self) -> bool:
         return True
-
-    @property
-    def analog_display(self) -> bool:
-        return self.analog
 
     @property
     def shown(self) -> dict[str, tuple[str, ...]]:
@@ -214,17 +195,14 @@ class Readout(_Light):
 
 
 @dataclass(frozen=True)
-class HiddenMass(_Carried):
+class HiddenMass(_Displayed):
     """The display shows one of M masses, which no action depends on; the slot is displayed late (Task A)."""
 
     name = "hidden-mass"
-
-    modes: int = 32
-    """Number M of masses, a power of two from 4 to 512."""
+    sags = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_modes(self.modes, 4)
         least = _bits(self.slots)
         self.require(self.gap >= least, "gap", f"{self.gap} steps leave no time to display the slot; give {least}")
 
@@ -235,10 +213,6 @@ class HiddenMass(_Carried):
     @property
     def levels(self) -> dict[str, int]:
         return {"side": 1, "slot": 4}
-
-    @property
-    def sags(self) -> int:
-        return 2
 
     @property
     def gate(self) -> TaskGate:
@@ -276,6 +250,7 @@ class Weighing(FrankaTask):
     """Nothing is displayed: the arm lifts the object, feels its mass, puts it back, waits, and acts on the mass."""
 
     name = "weighing"
+    sags = len(_WEIGHTS)
 
     gap: int = 6
     """Steps between weighing and grasp."""
@@ -296,10 +271,6 @@ class Weighing(FrankaTask):
     @property
     def levels(self) -> dict[str, int]:
         return {"side": len(_WEIGHTS), "slot": 2}
-
-    @property
-    def sags(self) -> int:
-        return len(_WEIGHTS)
 
     @property
     def stratified(self) -> bool:
