@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from certify import Model
+from certify.core.exact import Ints
+from certify.core.graph import Graph
 from certify.stationary.machine import StationaryMachine, Verdict, right_for_ever
 from certify.stationary.process import Process
+from certify.stationary.reduction import reduced
 from diacritic.files.ledger import Row
-from diacritic.rollout.forever import forget_for_ever, stationary_machine
+from diacritic.rollout.forever import stationary_machine
 from diacritic.rollout.trained_machines import machines
 from diacritic.tasks.named import named_model, named_process
 from diacritic.training.cohort import Cohort, Plan, Run
@@ -105,3 +108,22 @@ def table(rows: list[Row]) -> list[str]:
         cells = [name, own[0]["parameters"], str(own[0]["steps"]), *counts, " / ".join(worst)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def forget_for_ever(machine: StationaryMachine, process: Process, graph: Graph) -> Ints:
+    """The code that each learned one becomes under each observation, [K, O], when codes are merged for ever.
+
+    A merged code keeps the number of one of its own where that is free; after an end nothing is remembered.
+    """
+    _, merged = reduced(machine, process)
+    number: dict[int, int] = {}
+    for (_, old), new in sorted(merged.items()):
+        if new not in number and old not in number.values():
+            number[new] = old
+    spare = (code for code in range(machine.codes) if code not in number.values())
+    number |= {new: next(spare) for new in sorted(set(merged.values()) - number.keys())}
+    names = {graph.observations[k]: k for k in range(len(graph.observations))}
+    table = np.full((machine.codes, len(names)), min(number.values()))
+    for (observation, old), new in merged.items():
+        table[old, names[observation]] = number[new]
+    return table

@@ -4,14 +4,18 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from counting_tables import counting_table
 
 from certify.errors import UserError
 from certify.sources import pomdp
+from diacritic.rollout.forever import stationary_machine
+from diacritic.tasks.named import named_model, named_process
 from reproduction.commands.forever import Forever
 from reproduction.forever import EXPERTS, Limited, answer_row, cases
 from reproduction.forever_page import page, renewed
-from reproduction.forever_training import FAMILIES, table
+from reproduction.forever_training import FAMILIES, forget_for_ever, table
 
 ROOT = Path(__file__).parents[2]
 TIGER = Path(pomdp.__file__).parent / "data" / "tiger.pomdp"
@@ -85,3 +89,14 @@ def test_families_are_the_beginnings_of_their_processes():
         assert family.model.horizon <= 20
         shown = {family.model.graph.observations[k] for k in range(len(family.model.graph.observations))}
         assert set(family.process.observations) <= shown
+
+
+def test_codes_are_merged_for_ever_where_nothing_that_follows_parts_them():
+    words = "forever:counter", ("horizon=5", "modulus=2")
+    process, model = named_process(*words), named_model(*words)
+    machine = stationary_machine(counting_table(model, 8), model.graph)
+    merged = forget_for_ever(machine, process, model.graph)
+    assert len(np.unique(merged)) == 2
+    for (observation, code), law in machine.laws.items():
+        if observation in ("0", "1"):
+            assert law == machine.laws[observation, int(merged[code, model.observation_index[observation]])]

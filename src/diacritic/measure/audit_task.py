@@ -14,7 +14,7 @@ from diacritic.measure.decoding import Label, labels_of
 from diacritic.measure.evaluate import plateaus
 from diacritic.measure.gates import SUCCESS
 from diacritic.measure.interventions import model_episodes
-from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.plugin import Ints, conditional_entropy, joint
 from diacritic.measure.policy_adapters import Observation, leaves
 from diacritic.measure.scores import Requirement, episode_nodes
 from diacritic.measure.scripted_policy import Script, ScriptedPolicy, whole_episodes
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from diacritic.measure.audit_task_recorded import RecordedAuditTask
 
 MOST_EPISODES = 4096
-
-Ints = NDArray[np.integer[Any]]
-Steps = tuple[int, ...]
 
 
 @dataclass(frozen=True)

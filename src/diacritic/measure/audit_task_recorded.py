@@ -21,12 +21,9 @@ from diacritic.measure.scores import POSITIVE
 from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
 from diacritic.rollout.closed_loop import play
-from diacritic.tasks.protocol import policy_view
+from diacritic.tasks.protocol import Floats, Ints, policy_view
 from diacritic.tasks.recorded import RecordedTask, decision_class
 from diacritic.tasks.registry import task_of
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
 
 
 class RecordedAuditTask:

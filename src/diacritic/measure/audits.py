@@ -20,6 +20,7 @@ from diacritic.files.atomic import write_json
 from diacritic.files.demos import Demos
 from diacritic.measure.audit_task import AuditTask, SymbolicAuditTask
 from diacritic.measure.decoding import SHUFFLES, Decoding, Label, adjusted, bounded, decode, state_table
+from diacritic.measure.frame_use import frame_uses
 from diacritic.measure.interventions import attribute
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.policy_adapters import PolicyAdapter, Stepping, adapt, leaves
@@ -153,7 +154,8 @@ def audit(
         controls += _carried(adapter, audit_task) if isinstance(audit_task, SymbolicAuditTask) else []
         controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
         controls += _interventions(scripted, audit_task, edge)
-        controls += [] if answer is None else _frame_controls(scripted, audit_task, answer, seed)
+        uses = [] if answer is None else frame_uses(scripted, audit_task, answer, seed)
+        controls += [use.control(NEEDED) for use in uses]
     if not adapter.writable:
         said = "its state cannot be written" if adapter.readable else "its state cannot be read"
         not_done.append(f"{said}: nothing but whole pasts was moved between episodes; expose get_state and set_state")
@@ -219,12 +221,6 @@ def _need_of(task: Any) -> Need | None:
         said = f"the answer of `diacritic need` is {answer.kind!r}: no decision needs memory"
         raise UserError(answer.recording.task, f"{said}; audit on a recording that needs some")
     return answer
-
-
-def _frame_controls(scripted: ScriptedPolicy, audit_task: AuditTask, answer: Need, seed: int) -> list[Control]:
-    from diacritic.measure.frame_use import frame_uses
-
-    return [use.control(NEEDED) for use in frame_uses(scripted, audit_task, answer, seed)]
 
 
 def _audit_task(task: Any, episodes: int, seed: int, encode: Callable[[str], Any] | None) -> AuditTask:

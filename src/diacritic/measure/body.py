@@ -7,7 +7,7 @@ a reset of the code answers (`interventions_closed_loop`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,16 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.demos.leaks import Cell, Question, kernel_probe, linear_probe, table
-
-if TYPE_CHECKING:
-    from diacritic.tasks.protocol import Task
+from diacritic.tasks.protocol import Floats, Ints, Task
 
 LEVEL = 0.01  # of the family-wise error over steps, axes and pairs of classes
 LEAST = 0.5  # centimetres: two and a half standard deviations of the sensor noise
 _SHARP = 1e-6  # metres; a spread below it is taken for this one
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,7 @@ def _within(rows: NDArray[np.float64], symbols: Ints) -> NDArray[np.float64]:
     return rows - (totals / np.bincount(label)[:, None])[label]
 
 
-def pending(task: "Task") -> dict[str, list[str]]:
+def pending(task: Task) -> dict[str, list[str]]:
     """For each waiting gap the classes that are still to be decided on: what must be remembered there, if unseen."""
     return {
         window: [name for name, t in task.decisions.items() if t >= steps.stop]

@@ -1,18 +1,15 @@
 """What a code tells of what is hidden: I(C_t;X|Z_t) of any label X, given the symbol and whatever else is known."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.measure.counts import Counts, Floats, Partition
 from diacritic.measure.plugin import joint
-from diacritic.tasks.protocol import SYMBOL, Question, Task
-
-Ints = NDArray[np.integer[Any]]
+from diacritic.tasks.protocol import SYMBOL, Ints, Question, Task
 
 
 def information(codes: ArrayLike, symbols: ArrayLike, question: Question, labels: Mapping[str, Ints]) -> Floats:

@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from certify.core.exact import Ints
 from certify.errors import UserError
-from diacritic.measure.plugin import joint
+from diacritic.measure.plugin import Floats, joint
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.integer]
 _DENSE = 1 << 22  # a table of so many entries is cheaper than sorting, however few of them are met
 
 

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
 from certify.optional import import_optional
-from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.plugin import Floats, conditional_entropy, joint
 
-Floats = NDArray[np.float64]
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 _FREE = 10.0  # a larger column is penalised less: the given values are distinguished at no cost
 

@@ -10,12 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify.errors import UserError
 from certify.optional import import_optional
 from diacritic.measure.crossval import explained_surplus, one_hot, standardised
-from diacritic.measure.plugin import conditional_entropy, joint, shuffled_within
+from diacritic.measure.plugin import Floats, Ints, conditional_entropy, joint, shuffled_within
 from diacritic.measure.policy_adapters import leaves
 from diacritic.measure.scores import POSITIVE
 
@@ -25,9 +24,6 @@ FOLDS = 8
 FEW = 24  # rows below which a label that is not found may still be there
 ENOUGH = 64  # rows from which on a bound in bits is worth its name
 PENALTY = 0.1
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from diacritic.measure.flags import CORRECT
 from diacritic.measure.gates import SUCCESS, Gate, Judgement, Symbolic, judge_scores, symbolic_gate
-from diacritic.measure.plugin import conditional_entropy
+from diacritic.measure.plugin import Floats, Ints, conditional_entropy
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
 from diacritic.measure.scores import POSITIVE, Requirement, content, scores
 from diacritic.measure.windows import Steps
@@ -23,8 +23,6 @@ from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import teacher_forced
 
 Row = dict[str, Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)

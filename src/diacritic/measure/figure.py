@@ -3,7 +3,7 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from certify.errors import UserError
 from diacritic.files.atomic import make_folder, write_bytes
@@ -44,10 +44,10 @@ def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:
     axes.stairs(required, edges, color=REQUIRED, lw=2.5, label="required", baseline=None)
     axes.stairs(profile.decision, edges, color=PRESENT, lw=1.5, ls=":", label="present action", baseline=None)
     for other in others:
-        axes.plot(steps, _rates(other), color=_colour(other), ls=_style(other), lw=0.8, alpha=0.5)
+        axes.plot(steps, _rates(other), **_look(other), lw=0.8, alpha=0.5)
     said = "sufficient" if verdict.sufficient.answer == "yes" else "failed"
     label = f"learned rate, seed {verdict.subject.seed} ({said})"
-    axes.plot(steps, _rates(verdict), color=_colour(verdict), ls=_style(verdict), lw=1.8, marker="o", ms=3, label=label)
+    axes.plot(steps, _rates(verdict), **_look(verdict), lw=1.8, marker="o", ms=3, label=label)
     if others:
         failed = sum(other.sufficient.answer != "yes" for other in others)
         axes.plot(
@@ -56,7 +56,8 @@ def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:
     subject = verdict.subject
     axes.set(xlabel="step", ylabel="bits", xlim=(edges[0], edges[-1]))
     axes.set_title(f"{subject.task}, {subject.learner}", fontsize=10, wrap=True)
-    most = max(bits for bits in (*required, *profile.decision, *_known(verdict, others), 1.0) if bits == bits)
+    known = [rate for one in (verdict, *others) for rate in _rates(one)]
+    most = max(bits for bits in (*required, *profile.decision, *known, 1.0) if bits == bits)
     axes.set_ylim(-0.06 * most, 1.22 * most)  # room for the names of the windows
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     write_picture(figure, path)
@@ -66,17 +67,10 @@ def _rates(verdict: Verdict) -> list[float]:
     return [float("nan") if rate is None else rate for rate in verdict.profile.rate]
 
 
-def _known(verdict: Verdict, others: Sequence[Verdict]) -> list[float]:
-    return [rate for one in (verdict, *others) for rate in _rates(one)]
-
-
-def _colour(verdict: Verdict) -> str:
-    return PASSED if verdict.sufficient.answer == "yes" else FAILED
-
-
-def _style(verdict: Verdict) -> str:
+def _look(verdict: Verdict) -> dict[str, Any]:
     """Failure shows without colour, too."""
-    return "-" if verdict.sufficient.answer == "yes" else "--"
+    passed = verdict.sufficient.answer == "yes"
+    return {"color": PASSED if passed else FAILED, "ls": "-" if passed else "--"}
 
 
 def write_picture(figure: "Figure", path: Path) -> None:

@@ -44,14 +44,10 @@ class Evidence:
             raise UserError("class_error", f"{self.class_error} is not a share of episodes")
 
     @property
-    def correct(self) -> bool:
-        return self.class_error < CORRECT
-
-    @property
     def flags(self) -> tuple[Name, ...]:
         """The flags that are raised; an incorrect run raises none."""
         raised = {"A": self.second_gap_rate < LOW_RATE, "B": not self.full_gate, "B′": not self.second_gap}
-        return tuple(name for name in NAMES if self.correct and raised[name])
+        return tuple(name for name in NAMES if self.class_error < CORRECT and raised[name])
 
 
 def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> float:

@@ -6,19 +6,16 @@ exceeds the threshold. Sensitivity to the threshold and bimodality are then prop
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from certify.errors import UserError
-from diacritic.measure.scores import StepScore
+from diacritic.measure.scores import Floats, StepScore
 from diacritic.measure.windows import Steps, Windows, derived_windows, task_windows
+from diacritic.tasks.protocol import Task
 
-if TYPE_CHECKING:
-    from diacritic.tasks.protocol import Task
-
-Floats = NDArray[np.float64]
 THRESHOLD = 0.9  # a score must exceed it
 THRESHOLDS = (0.8, 0.9, 0.95)
 SUCCESS = 0.99  # closed-loop success of the external gate
@@ -168,7 +165,7 @@ def external(windows: Windows) -> Gate:
     return Gate.of("external", windows.memory, {}, success=SUCCESS)
 
 
-def task_gate(task: "Task") -> Gate:
+def task_gate(task: Task) -> Gate:
     """The gate by which a task says that it is judged."""
     gate, windows = task.gate, task_windows(task)
     memory = {name: windows.memory[name] for name in gate.windows}

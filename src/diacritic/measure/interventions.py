@@ -19,13 +19,10 @@ from numpy.typing import NDArray
 
 from certify import Model
 from certify.errors import UserError
-from diacritic.measure.plugin import joint
+from diacritic.measure.plugin import Floats, Ints, joint
 from diacritic.measure.scores import episode_nodes
 from diacritic.rollout.machine import CodeMachine
 
-Ints = NDArray[np.integer[Any]]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 CODE = ("code", "embedding")  # fields of a state that are the code; the embedding is its vector
 MOST_PAIRS = 4096  # more than these are drawn instead of listed
 CLEAR = 0.9  # share of the pairs that must behave as named
@@ -89,18 +86,24 @@ class Trial:
     freeze: Effect | None = None
 
     @property
-    def failures(self) -> tuple[str, ...]:
-        """What speaks against the code as the only carrier; nothing where there is no decision to attribute."""
+    def against(self) -> dict[str, str]:
+        """What speaks against the code as the only carrier, by intervention; nothing where nothing is decided."""
         if self.swap is None or self.shuffle is None or self.reset is None:
-            return ()
-        found = []
+            return {}
+        found = {}
         if not self.swap.partner > CLEAR:
-            found.append(f"{self.name}: swapped codes swap {self.swap.partner:.0%} of the decisions")
+            found["swap"] = f"{self.name}: swapped codes swap {self.swap.partner:.0%} of the decisions"
         if not self.shuffle.own > CLEAR:
-            found.append(f"{self.name}: another past with the same code changes {1 - self.shuffle.own:.0%} of them")
+            changed = 1 - self.shuffle.own
+            found["shuffle"] = f"{self.name}: another past with the same code changes {changed:.0%} of them"
         if not self.reset.excess < DECISIVE and (self.exact or self._beyond_chance(self.reset)):
-            found.append(f"{self.name}: {self.reset.excess:.0%} of the pairs are still told apart without a code")
-        return tuple(found)
+            told = self.reset.excess
+            found["reset"] = f"{self.name}: {told:.0%} of the pairs are still told apart without a code"
+        return found
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        return tuple(self.against.values())
 
     def _beyond_chance(self, effect: Effect) -> bool:
         """A sign test of own against partner; of pairs that are drawn every one counts half, for it may come twice."""
@@ -162,23 +165,12 @@ def attribute(
 
 def with_code(state: Any, donor: Any) -> Any:
     """The state with the code of another; an array is all code."""
-    if not _has_fields(state):
+    if not hasattr(state, "__dataclass_fields__"):
         return donor
     names = [name for name in CODE if getattr(state, name, None) is not None]
     if not names:
         raise UserError("policy", f"its state {type(state).__name__} has no field {' or '.join(CODE)} to intervene on")
     return replace(state, **{name: getattr(donor, name) for name in names})
-
-
-def _has_fields(state: Any) -> bool:
-    return hasattr(state, "__dataclass_fields__")
-
-
-@dataclass(frozen=True)
-class CodeState:
-    """The memory of a machine."""
-
-    code: Ints
 
 
 class MachinePolicy:
@@ -187,14 +179,12 @@ class MachinePolicy:
     def __init__(self, machine: CodeMachine) -> None:
         self.machine = machine
 
-    def begin(self, batch: int) -> CodeState:
-        return CodeState(np.full(batch, self.machine.codes))
+    def begin(self, batch: int) -> Ints:
+        return np.full(batch, self.machine.codes)
 
-    def step(self, state: CodeState, observation: Ints, previous_action: Ints) -> tuple[CodeState, Ints, Floats]:
-        code = self.machine.advance(
-            np.asarray(state.code, np.int64), np.asarray(observation, np.int64), np.asarray(previous_action, np.int64)
-        )
-        return CodeState(code), code, self.machine.act[code, observation]
+    def step(self, state: Ints, observation: Ints, previous_action: Ints) -> tuple[Ints, Ints, Floats]:
+        code = self.machine.advance(*(np.asarray(part, np.int64) for part in (state, observation, previous_action)))
+        return code, code, self.machine.act[code, observation]
 
 
 def model_episodes(model: Model) -> Episodes:
@@ -304,5 +294,5 @@ def _try(
     return replace(trial, swap=effect(swap), shuffle=effect(shuffle), reset=erased, freeze=effect(frozen))
 
 
-def _mass(share: Floats, chosen: Bools) -> float:
+def _mass(share: Floats, chosen: NDArray[np.bool_]) -> float:
     return float(min(1.0, share[chosen].sum()))

@@ -16,10 +16,6 @@ from certify.errors import UserError
 from diacritic.demos.binner import Binner
 from diacritic.measure.gates import task_gate
 from diacritic.measure.interventions import CODE, TOLD, Attribution, Effect, Trial
-from diacritic.memory.kinds import memory_of
-from diacritic.memory.layers import Parameters
-from diacritic.memory.scale import Scale
-from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import State
 from diacritic.rollout.closed_loop import Loop
 from diacritic.rollout.policies import Floats, Ints, Policies, each_tensor
@@ -31,25 +27,18 @@ EPISODES = 16
 
 
 def attribute_closed_loop(
-    task: Task,
-    parameters: Parameters,
-    architecture: Architecture,
-    scale: Scale,
-    binner: Binner,
-    episodes: int = EPISODES,
-    seed: int = 0,
-    threads: int = 0,
+    task: Task, policies: Policies, binner: Binner, episodes: int = EPISODES, seed: int = 0, threads: int = 0
 ) -> Attribution:
-    """Interfere before every decision of one run that its task's gate asks for; parameters have a leading axis of 1.
+    """Interfere before every decision of one run that its task's gate asks for.
 
     The others need no memory: what they depend on is shown again before they are made.
     """
-    if memory_of(architecture).state != "carrier":
-        raise UserError("architecture.memory", f"{architecture.memory!r} has no code to intervene on")
+    if policies.memory.state != "carrier":
+        raise UserError("architecture.memory", f"{policies.architecture.memory!r} has no code to intervene on")
     trials = []
     for name, (decision, *_) in task_gate(task).decisions.items():
         at = moment(task, decision)
-        player = Intervened(parameters, architecture, scale, at, seed)
+        player = Intervened(policies, at, seed)
         batch = task.batch(episodes, seed, VARIANTS, threads)
         hidden = task.draw(episodes, seed)
         player.classes = task.choices(hidden)[name]
@@ -70,11 +59,9 @@ def moment(task: Task, decision: int) -> int:
 class Intervened(Policies):
     """One run as five policies that differ after step `at`."""
 
-    def __init__(
-        self, parameters: Parameters, architecture: Architecture, scale: Scale, at: int, seed: int = 0
-    ) -> None:
-        many = {name: value.expand(VARIANTS, *value.shape[1:]) for name, value in parameters.items()}
-        super().__init__(many, architecture, scale)
+    def __init__(self, policies: Policies, at: int, seed: int = 0) -> None:
+        many = {name: value.expand(VARIANTS, *value.shape[1:]) for name, value in policies.parameters.items()}
+        super().__init__(many, policies.architecture, policies.scale)
         self.at: int = at
         self.classes: Ints = np.zeros(0, np.int64)
         self.partner: NDArray[np.int64] = np.zeros(0, np.int64)

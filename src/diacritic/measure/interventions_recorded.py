@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from diacritic.files.demos import Demos
 from diacritic.measure.interventions import TOLD, Episodes, attribute
@@ -16,9 +15,8 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.protocol import Inputs
 from diacritic.rollout.policies import RunPolicy
 from diacritic.rollout.run_loading import StoredRun
-from diacritic.tasks.protocol import policy_view
+from diacritic.tasks.protocol import Ints, policy_view
 
-Ints = NDArray[np.integer[Any]]
 PAIRS = 512  # of histories that are intervened on
 PIXEL_PAIRS = 64  # the same where every step of a history is an image
 

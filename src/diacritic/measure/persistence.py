@@ -37,15 +37,15 @@ def reset_leak(policy: Policy, observations: Any, previous: Any) -> ResetLeak:
     if episodes < 2:
         raise UserError("observations", f"{episodes} episode; a boundary needs another one before it, give 2 or more")
     own = np.arange(episodes)
-    alone = _play(deepcopy(policy), observations, previous, own)
+    alone = play_episodes(deepcopy(policy), observations, previous, own)
     used = deepcopy(policy)
-    _play(used, observations, previous, np.roll(own, 1))
-    after = _play(used, observations, previous, own)
+    play_episodes(used, observations, previous, np.roll(own, 1))
+    after = play_episodes(used, observations, previous, own)
     different = float((alone[0] != after[0]).mean())
     return ResetLeak(different, float(np.abs(alone[1] - after[1]).max()))
 
 
-def _play(
+def play_episodes(
     policy: Policy, observations: Any, previous: Any, rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes [T, N] and actions [T, N, …] of whole episodes."""

@@ -4,6 +4,8 @@ A weight is a count or a probability, one an entry (all equal if none are given)
 are one: `joint(x, y)` labels their pairs.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +13,7 @@ from certify.core.exact import pair, rank
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
 
 
 def joint(*labels: ArrayLike) -> Labels:

@@ -44,13 +44,18 @@ class Observation:
 
 
 class PolicyAdapter(ABC):
-    """A policy in one episode; `readable` and `writable` say what can be done with its state."""
+    """A policy in one episode; `readable` and `writable` say what can be done with its state.
 
+    Unless said otherwise, the policy is given its state and gives it back.
+    """
+
+    interface: str
     readable: bool = True
     writable: bool = True
+    _state: Any = None
 
-    def __init__(self, policy: Any, interface: str) -> None:
-        self.policy, self.interface = policy, interface
+    def __init__(self, policy: Any) -> None:
+        self.policy = policy
 
     @abstractmethod
     def reset(self) -> None:
@@ -60,13 +65,13 @@ class PolicyAdapter(ABC):
     def act(self, seen: Observation, before: Observation) -> Any:
         """The action as the policy gives it."""
 
-    @abstractmethod
     def read(self) -> Any:
         """A copy of the state."""
+        return deepcopy(self._state)
 
-    @abstractmethod
     def write(self, state: Any) -> None:
         """Go on from another state."""
+        self._state = deepcopy(state)
 
     @property
     def code(self) -> int | None:
@@ -80,8 +85,10 @@ class Acting(PolicyAdapter):
     The state is `get_state()` and `set_state(state)`, or the attribute `state`. Symbols are shown by name.
     """
 
+    interface = KNOWN[0]
+
     def __init__(self, policy: Any) -> None:
-        super().__init__(policy, KNOWN[0])
+        super().__init__(policy)
         self._informed = takes(policy.act, 2)
         self._methods = callables(policy, "get_state", "set_state")
         policy.reset()
@@ -105,26 +112,16 @@ class Acting(PolicyAdapter):
             self.policy.state = deepcopy(state)
 
 
-class _Explicit(PolicyAdapter):
-    """A policy that is given its state and gives it back."""
-
-    _state: Any = None
-
-    def read(self) -> Any:
-        return deepcopy(self._state)
-
-    def write(self, state: Any) -> None:
-        self._state = deepcopy(state)
-
-
-class Forward(_Explicit):
+class Forward(PolicyAdapter):
     """An `nn.Module`: (action, state) from a row [1, D] and the state, None (or `initial_state(1)`) at first.
 
     A third parameter is given the previous action [1, A].
     """
 
+    interface = KNOWN[1]
+
     def __init__(self, policy: Any) -> None:
-        super().__init__(policy, KNOWN[1])
+        super().__init__(policy)
         self._informed = takes(policy.forward, 3)
 
     def reset(self) -> None:
@@ -138,11 +135,13 @@ class Forward(_Explicit):
         return action
 
 
-class Predicting(_Explicit):
+class Predicting(PolicyAdapter):
     """sb3-contrib's recurrent policies, which act greedily; others of that family have the state None."""
 
+    interface = KNOWN[2]
+
     def __init__(self, policy: Any) -> None:
-        super().__init__(policy, KNOWN[2])
+        super().__init__(policy)
         self._first = True
         self._symbols = hasattr(getattr(policy, "observation_space", None), "n")
 
@@ -167,10 +166,8 @@ class Predicting(_Explicit):
 class Selecting(PolicyAdapter):
     """A LeRobot-style policy: a batch of one, by LeRobot's names; its queues are its own and stay unread."""
 
+    interface = KNOWN[3]
     readable = writable = False
-
-    def __init__(self, policy: Any) -> None:
-        super().__init__(policy, KNOWN[3])
 
     def reset(self) -> None:
         self.policy.reset()
@@ -188,11 +185,13 @@ class Selecting(PolicyAdapter):
         raise UserError("policy", f"its state cannot be written through {self.interface}")
 
 
-class Stepping(_Explicit):
+class Stepping(PolicyAdapter):
     """A carrier of this project, or whatever steps like one; with `code_alone` a write moves nothing but its code."""
 
+    interface = KNOWN[4]
+
     def __init__(self, policy: Any, code_alone: bool = False) -> None:
-        super().__init__(policy, KNOWN[4])
+        super().__init__(policy)
         self._code_alone, self._code = code_alone, None
 
     def reset(self) -> None:
@@ -213,19 +212,22 @@ class Stepping(_Explicit):
         return self._code
 
 
+_METHODS: dict[Callable[[Any], PolicyAdapter], tuple[str, ...]] = {
+    Stepping: ("begin", "step"),
+    Selecting: ("reset", "select_action"),
+    Acting: ("reset", "act"),
+    Predicting: ("predict",),
+}
+
+
 def adapt(policy: Any) -> PolicyAdapter:
     """The policy behind its adapter, or one line that lists the known interfaces."""
     if isinstance(policy, PolicyAdapter):
         return policy
+    for adapter, methods in _METHODS.items():
+        if callables(policy, *methods):
+            return adapter(policy)
     torch = sys.modules.get("torch")  # a module can only be one if torch is there already
-    if callables(policy, "begin", "step"):
-        return Stepping(policy)
-    if callables(policy, "reset", "select_action"):
-        return Selecting(policy)
-    if callables(policy, "reset", "act"):
-        return Acting(policy)
-    if callables(policy, "predict"):
-        return Predicting(policy)
     module = torch is not None and isinstance(policy, torch.nn.Module)
     if module and (takes(policy.forward, 2) or takes(policy.forward, 3)):
         return Forward(policy)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +10,7 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.measure.content import hidden_labels, information, questions
 from diacritic.measure.crossval import explained_surplus, rate_bound
-from diacritic.measure.plugin import joint
+from diacritic.measure.plugin import Floats, Ints, joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.resolution import resolution_sweep
 from diacritic.measure.scores import POSITIVE
@@ -19,8 +18,6 @@ from diacritic.measure.statistics import Interval
 from diacritic.measure.verdict import Control
 from diacritic.tasks.protocol import Task
 
-Ints = NDArray[np.integer[Any]]
-Floats = NDArray[np.float64]
 REPLICATES = 200  # of the bootstrap
 PERMUTATIONS = 5  # of the permutation null
 GRID = 0.02  # metres: the grid on which position in the code is looked for

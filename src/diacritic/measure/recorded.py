@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +12,8 @@ from certify.core.colouring import Budget
 from certify.core.relations import Relation
 from certify.errors import UserError
 from diacritic.measure.counts import Counts, Floats, Partition, correction
-from diacritic.measure.plugin import conditional_entropy, joint
+from diacritic.measure.plugin import Ints, conditional_entropy, joint
 from diacritic.measure.scores import POSITIVE, Requirement, episode_nodes, uncoloured
-
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)

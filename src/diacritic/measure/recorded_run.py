@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.demos.leaks import failures
@@ -13,24 +12,21 @@ from diacritic.files.demos import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
 from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
-from diacritic.measure.gates import THRESHOLD, THRESHOLDS, Gate, Judgement, full, kept, task_gate
+from diacritic.measure.gates import THRESHOLD, Gate, Judgement, full, kept, task_gate
 from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
-from diacritic.measure.symbolic_run import construction
+from diacritic.measure.symbolic_run import construction, thresholds
 from diacritic.measure.trace import RecordedTrace, teacher_forced
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
 from diacritic.measure.windows import task_windows
 from diacritic.memory.kinds import is_sole_carrier, memory_of
 from diacritic.rollout.closed_loop import Rollouts, play
-from diacritic.rollout.policies import Policies
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.recorded import RecordedTask, ended
-
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -90,9 +86,8 @@ def examine_recorded(
         if again is not None:
             more.append(_replicated(run, judged, *again))
         if effort.interventions and memory_of(run.architecture).state == "carrier":
-            weights = {name: value[None] for name, value in run.weights.items()}
             how = effort.interventions, effort.seed, effort.threads
-            found = attribute_closed_loop(run.task, weights, run.architecture, run.scale, group.binner, *how)
+            found = attribute_closed_loop(run.task, run.policies(), group.binner, *how)
             more += intervention_controls(found, "closed loop")
         verdicts.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first[k] else 'fresh'} episodes"))
     return verdicts
@@ -132,17 +127,13 @@ def _same_task(group: Group, demos: Demos, option: str) -> None:
 
 
 def _judged(run: StoredRun, demos: Demos, classes: Classes) -> _Judged:
-    player = Policies({name: value[None] for name, value in run.weights.items()}, run.architecture, run.scale)
-    trace = teacher_forced(player, demos, run.task)
+    trace = teacher_forced(run.policies(), demos, run.task)
     errors = {name: float(error[0]) for name, error in trace.decision_errors(run.task).items()}
     return _Judged(trace, classes, score_cohort(trace.codes, classes, run.architecture.codes), errors)
 
 
 def _sufficiency(evaluation: Evaluation, judged: _Judged, task: Task) -> list[Control]:
     scores, errors = judged.scores, judged.errors
-    levels = {level: evaluation.judge(level).passed for level in THRESHOLDS}
-    alike = len(set(levels.values())) == 1
-    said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
     both = np.where(np.isnan(scores.corrected_sufficiency[0]), scores.sufficiency[0], scores.corrected_sufficiency[0])
     bias = float(np.nan_to_num(np.abs(both - scores.sufficiency[0])).max())
     rates = float((scores.corrected_rate[0] - scores.rate[0]).max())
@@ -150,7 +141,7 @@ def _sufficiency(evaluation: Evaluation, judged: _Judged, task: Task) -> list[Co
     corrected = task_gate(task).judge(both, scores.instantaneous[0])
     controls = [
         Control("sufficiency", "gate", judgement.passed, _parts(judgement), judgement.parts),
-        Control("sufficiency", "threshold", alike, f"{said} {', '.join(map(str, THRESHOLDS))}", levels),
+        thresholds(evaluation),
         Control(
             "sufficiency",
             "Miller–Madow",

@@ -29,7 +29,7 @@ def show(verdict: Verdict, console: Console | None = None) -> None:
     answers = _grid()
     for name, question in QUESTIONS.items():
         found = getattr(verdict, name)
-        answers.add_row(Text(question), _coloured(found.answer, _mood(name, found.answer)), Text(found.because))
+        answers.add_row(Text(question), Text(found.answer, _mood(name, found.answer)), Text(found.because))
     console.print(answers)
     console.print(Text("Controls", style="bold"))
     console.print(_controls(verdict.controls))
@@ -44,7 +44,7 @@ def summary(verdicts: Sequence[Verdict], console: Console | None = None) -> None
     for head in ("run", "learner", "seed", "sufficient", "surplus", "code alone"):
         table.add_column(head, justify="right" if head == "seed" else "left")
     for verdict in verdicts:
-        answers = [_coloured(found := getattr(verdict, name).answer, _mood(name, found)) for name in QUESTIONS]
+        answers = [Text(found := getattr(verdict, name).answer, _mood(name, found)) for name in QUESTIONS]
         table.add_row(verdict.subject.run, verdict.subject.learner, str(verdict.subject.seed), *answers)
     console.print(table)
     passed = sum(verdict.sufficient.answer == "yes" for verdict in verdicts)
@@ -78,7 +78,7 @@ def _controls(controls: Sequence[Control]) -> Table:
     for part in _PARTS:
         for control in (control for control in controls if control.part == part):
             word, style = {True: ("passed", "green"), False: ("FAILED", "bold red"), None: ("—", "dim")}[control.passed]
-            table.add_row(Text(control.name), _coloured(word, style), Text(control.text))
+            table.add_row(Text(control.name), Text(word, style), Text(control.text))
     return table
 
 
@@ -93,10 +93,6 @@ def _mood(question: str, answer: str) -> str:
     if answer == "not assessed":
         return "yellow"
     return "bold green" if answer == _GOOD[question] else "bold red" if question != "surplus" else "bold yellow"
-
-
-def _coloured(word: str, style: str) -> Text:
-    return Text(word, style=style)
 
 
 def agreement(first: Sequence[bool], second: Sequence[bool], seeds: Sequence[int], names: tuple[str, str]) -> list[str]:

@@ -124,9 +124,7 @@ def _symbolic(
         title = requirement.model.name or manifest.task
         subject = Subject(path.name, title, manifest.learner, manifest.seed, "codes on every history, exact weights")
         with working(f"examining {path.name}"):
-            verdict = examine_symbolic(
-                subject, requirement.model, run.shape, run.architecture, run.weights, requirement
-            )
+            verdict = examine_symbolic(subject, requirement, run.shape, run.architecture, run.weights)
         found.setdefault((name, manifest.learner), []).append((path, verdict))
     yield from found.values()
 

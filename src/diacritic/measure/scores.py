@@ -14,10 +14,8 @@ from certify.core.model import episode_nodes
 from certify.core.relations import Relation, blocks
 from certify.core.requirement import Requirement
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
-from diacritic.rollout.occupancy import ExpertTrace, law_table
+from diacritic.rollout.occupancy import ExpertTrace, Floats, law_table
 from diacritic.tasks.recorded import POSITIVE
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
-from diacritic.measure.interventions import Decide, Episodes
+from diacritic.measure.interventions import Decide, Episodes, Ints
 from diacritic.measure.policy_adapters import Observation, PolicyAdapter, leaves
 
 SAME = 1e-6  # actions and states that differ by no more are equal
 REPEATED = 8  # episodes that are played twice
 NOTHING = -1  # the decision of a policy that an intervention leaves without one
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
 
 
 class Lost(UserError):

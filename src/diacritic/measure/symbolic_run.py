@@ -5,7 +5,6 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from certify import Model
@@ -14,7 +13,7 @@ from diacritic.measure.evaluate import EpisodeTrace, Evaluation, evaluate_symbol
 from diacritic.measure.gates import THRESHOLDS, judge_scores
 from diacritic.measure.interventions import Episodes, MachinePolicy, Policy, attribute, model_episodes
 from diacritic.measure.own_occupancy import own_scores
-from diacritic.measure.persistence import reset_leak
+from diacritic.measure.persistence import play_episodes, reset_leak
 from diacritic.measure.plugin import conditional_entropy
 from diacritic.measure.scores import POSITIVE, Requirement
 from diacritic.measure.verdict import Control, Profile, Subject, Verdict, intervention_controls, judge, same_verdict
@@ -28,24 +27,16 @@ from diacritic.rollout.trained_machines import machines
 from diacritic.training.forgetting import ExpertTrace
 from diacritic.training.revision import conflicts
 
-Floats = NDArray[np.float64]
-
 
 @torch.no_grad()
 def examine_symbolic(
-    subject: Subject,
-    model: Model,
-    shape: Shape,
-    architecture: Architecture,
-    weights: Mapping[str, Tensor],
-    requirement: Requirement | None = None,
+    subject: Subject, requirement: Requirement, shape: Shape, architecture: Architecture, weights: Mapping[str, Tensor]
 ) -> Verdict:
     """One run: exact scores and closed loop where it is a finite machine, its episodes watched where it is not."""
-    graph = model.graph
+    model, graph = requirement.model, requirement.model.graph
     if (shape.observation, shape.action) != (len(graph.observations), len(graph.actions)):
         sizes = f"{len(graph.observations)} observations and {len(graph.actions)} actions"
         raise UserError(subject.run, f"was trained on another task than this one with {sizes}; give it with --task")
-    requirement = requirement or Requirement.of(model)
     listed = model_episodes(model)
     if memory_of(architecture).state == "history":
         said = f"{architecture.memory!r} keeps everything that it saw; there is no state to examine"
@@ -80,11 +71,8 @@ def construction(architecture: Architecture) -> Control:
 
 def _confused(machine: CodeMachine, listed: Episodes) -> Control:
     """The heaviest state in which histories meet that need different actions, and where what parts them was lost."""
-    policy, codes = MachinePolicy(machine), []
-    state = policy.begin(len(listed.weights))
-    for seen, before in zip(listed.observations, listed.previous, strict=True):
-        state, code, _ = policy.step(state, seen, before)
-        codes.append(code)
+    every = np.arange(len(listed.weights))
+    codes, _ = play_episodes(MachinePolicy(machine), listed.observations, listed.previous, every)
     code, symbol, previous, law = (
         np.stack(list(rows)).astype(np.int64) for rows in (codes, listed.symbols, listed.previous, listed.laws)
     )
@@ -104,14 +92,19 @@ def _one_hot(listed: Episodes, model: Model) -> Episodes:
     return replace(listed, observations=seen, previous=before)
 
 
-def _machine_controls(machine: CodeMachine, requirement: Requirement, evaluation: Evaluation) -> list[Control]:
-    others = {level: evaluation.judge(level).passed for level in THRESHOLDS}
-    alike = len(set(others.values())) == 1
+def thresholds(evaluation: Evaluation) -> Control:
+    """Whether the verdict is the same at other thresholds."""
+    levels = {level: evaluation.judge(level).passed for level in THRESHOLDS}
+    alike = len(set(levels.values())) == 1
     said = "the same verdict at thresholds" if alike else "the verdict depends on the threshold among"
+    return Control("sufficiency", "threshold", alike, f"{said} {', '.join(map(str, THRESHOLDS))}", levels)
+
+
+def _machine_controls(machine: CodeMachine, requirement: Requirement, evaluation: Evaluation) -> list[Control]:
     surplus = [bits for bits in evaluation.conditional_surplus.tolist() if not np.isnan(bits)]
     controls = [
         _closed_loop(evaluation),
-        Control("sufficiency", "threshold", alike, f"{said} {', '.join(map(str, THRESHOLDS))}", others),
+        thresholds(evaluation),
         _own_gate(machine, requirement, evaluation),
     ]
     if surplus:
@@ -137,13 +130,9 @@ def _own_gate(machine: CodeMachine, requirement: Requirement, evaluation: Evalua
 
 def _episodes(policy: Policy, shown: Episodes, model: Model) -> EpisodeTrace:
     """A policy that is not a machine, on every episode of the model."""
-    laws = law_table(model.graph)
-    state, codes, right = policy.begin(len(shown.weights)), [], []
-    for seen, before, law in zip(shown.observations, shown.previous, shown.laws, strict=True):
-        state, code, action = policy.step(state, seen, before)
-        codes.append(np.asarray(code))
-        right.append(laws[law, np.asarray(action).argmax(-1)] > POSITIVE)
-    return EpisodeTrace(np.stack(codes), np.stack(right), np.stack(list(shown.symbols)), shown.weights)
+    codes, actions = play_episodes(policy, shown.observations, shown.previous, np.arange(len(shown.weights)))
+    right = law_table(model.graph)[shown.laws, actions.argmax(-1)] > POSITIVE
+    return EpisodeTrace(codes, right, shown.symbols, shown.weights)
 
 
 def _behaviour_controls(evaluation: Evaluation) -> list[Control]:

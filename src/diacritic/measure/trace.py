@@ -18,13 +18,10 @@ from diacritic.measure.scores import Requirement
 from diacritic.memory.kinds import memory_of
 from diacritic.rollout.policies import Player
 from diacritic.rollout.trained_machines import machines
-from diacritic.tasks.protocol import Task, policy_view
+from diacritic.tasks.protocol import Floats, Ints, Task, policy_view
 from diacritic.tasks.recorded import decision_class
 from diacritic.training.cohort import Cohort
 from diacritic.training.kl_bound import kl_profile
-
-Ints = NDArray[np.integer[Any]]
-Floats = NDArray[np.floating[Any]]
 
 
 @torch.no_grad()

@@ -174,19 +174,12 @@ def intervention_controls(found: Attribution, where: str) -> list[Control]:
     for kind, (name, share, text) in wanted.items():
         effects: list[Effect] = [effect for trial in trials if (effect := getattr(trial, kind)) is not None]
         values = [getattr(effect, share) for effect in effects]
-        passed = None if kind == "freeze" else not any(_against(kind, trial.failures) for trial in trials)
+        passed = None if kind == "freeze" else not any(kind in trial.against for trial in trials)
         said = f"{_range(values)} {text}"
         controls.append(
             Control("attribution", f"{name}, {where}", passed, said, _trials(found) if kind == "swap" else None)
         )
     return controls
-
-
-_AGAINST = {"swap": "swapped codes", "shuffle": "another past", "reset": "without a code"}
-
-
-def _against(kind: str, failures: Sequence[str]) -> bool:
-    return any(_AGAINST[kind] in text for text in failures)
 
 
 def _trials(found: Attribution) -> list[dict[str, Any]]:

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from certify.errors import UserError
+from diacritic.tasks.protocol import Task
 from diacritic.tasks.recorded import POSITIVE, decision_steps, required_spans
-
-if TYPE_CHECKING:
-    from diacritic.tasks.protocol import Task
 
 Steps = tuple[int, ...]
 
@@ -32,7 +29,7 @@ class Windows:
         return found
 
 
-def task_windows(task: "Task") -> Windows:
+def task_windows(task: Task) -> Windows:
     """What a simulated task declares."""
     gaps = {name: tuple(steps) for name, steps in task.windows.items()}
     acting = {name: tuple(t for t, phase in enumerate(task.phases) if phase == name) for name in task.acting_phases}

@@ -88,7 +88,7 @@ def swapped_takes(
     name, decision = list(task.decisions.items())[-1]
     at = moment(task, decision)
     hidden = _pair(task, name, latents or {}, seed)
-    player = Intervened(policies.parameters, policies.architecture, policies.scale, at, seed)
+    player = Intervened(policies, at, seed)
     player.classes = task.choices(hidden)[name]
     batch = task.batch(2, seed, VARIANTS, threads=1)
     loop = Loop(task, batch, player, hidden, binner)

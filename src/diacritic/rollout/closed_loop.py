@@ -16,7 +16,6 @@ from diacritic.rollout.policies import Floats, Ints, Player
 from diacritic.tasks.protocol import Batch, Latents, Task, policy_view
 
 EPISODES, SEED = 128, 900  # every policy of a task meets the same episodes
-Bools = NDArray[np.bool_]
 
 
 class Moment(NamedTuple):
@@ -97,7 +96,7 @@ class Rollouts:
     """Seconds of these in the simulator."""
 
     @property
-    def success(self) -> Bools:
+    def success(self) -> NDArray[np.bool_]:
         return self.outcome["success"]
 
     @property

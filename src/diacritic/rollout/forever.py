@@ -2,9 +2,6 @@
 
 from fractions import Fraction
 
-import numpy as np
-
-from certify.core.exact import Ints
 from certify.core.graph import Graph
 from certify.errors import UserError
 from certify.stationary.machine import StationaryMachine, Verdict, right_for_ever
@@ -42,22 +39,3 @@ def proved(machine: StationaryMachine, process: Process) -> StationaryMachine:
     smaller, _ = reduced(machine, process)
     assert right_for_ever(smaller, process).right, "a reduced machine must not err either"
     return smaller
-
-
-def forget_for_ever(machine: StationaryMachine, process: Process, graph: Graph) -> Ints:
-    """The code that each learned one becomes under each observation, [K, O], when codes are merged for ever.
-
-    A merged code keeps the number of one of its own where that is free; after an end nothing is remembered.
-    """
-    _, merged = reduced(machine, process)
-    number: dict[int, int] = {}
-    for (_, old), new in sorted(merged.items()):
-        if new not in number and old not in number.values():
-            number[new] = old
-    spare = (code for code in range(machine.codes) if code not in number.values())
-    number |= {new: next(spare) for new in sorted(set(merged.values()) - number.keys())}
-    names = {graph.observations[k]: k for k in range(len(graph.observations))}
-    table = np.full((machine.codes, len(names)), min(number.values()))
-    for (observation, old), new in merged.items():
-        table[old, names[observation]] = number[new]
-    return table

@@ -33,8 +33,9 @@ class CodeMachine:
         wanted = (codes + 1, observations, actions + 1)
         if move.shape != wanted or move.dtype.kind not in "iu":
             raise UserError("move", f"expected integers of shape {list(wanted)}, not {move.dtype} {list(move.shape)}")
-        if move.min() < 0 or move.max() >= codes:
-            raise UserError("move", f"the entry {_outside(move, codes)} is not a code; expected 0…{codes - 1}")
+        outside = move[(move < 0) | (move >= codes)]
+        if len(outside):
+            raise UserError("move", f"the entry {outside.min()} is not a code; expected 0…{codes - 1}")
         wrong = np.argwhere(~((act.min(axis=2) >= 0) & (abs(act.sum(axis=2) - 1) <= _TOLERANCE)))
         if len(wrong):
             raise UserError(f"act[{wrong[0][0]}, {wrong[0][1]}]", "the row is not a distribution over actions")
@@ -125,7 +126,3 @@ def from_certified(machine: Machine, model: Model) -> CodeMachine:
                 row[action[name]] = float(p)
             act[first[t] + state.index, observation[state.observation]] = row
     return CodeMachine(move, act)
-
-
-def _outside(move: Ints, codes: int) -> int:
-    return int(move.min()) if move.min() < 0 else int(move.max())

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify import Model
 from certify.core.exact import Ints, group_sums, pair, rank, representatives
 from certify.core.graph import Graph
-from diacritic.rollout.machine import CodeMachine
-
-Floats = NDArray[np.float64]
+from diacritic.rollout.machine import CodeMachine, Floats
 
 
 @dataclass(frozen=True)

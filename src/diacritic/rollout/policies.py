@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.errors import UserError
@@ -16,10 +15,7 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
-from diacritic.tasks.protocol import Frames
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
+from diacritic.tasks.protocol import Floats, Frames, Ints
 
 
 class Player(Protocol):
@@ -67,15 +63,10 @@ class Policies:
         else:
             before = self.scale.shrink(torch.from_numpy(np.ascontiguousarray(previous, np.float32)))
         pictures = None if frames is None else torch.from_numpy(np.ascontiguousarray(frames))
-        codes, actions = self._advance(observation, before, symbols, pictures)
-        return codes.numpy(), self.scale.act(actions).numpy()
-
-    def _advance(
-        self, observation: Tensor, before: Tensor, symbols: Ints | None, frames: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        inputs = Inputs(observation, before, self._one_hot(symbols), frames)
+        inputs = Inputs(observation, before, self._one_hot(symbols), pictures)
         self._state, record = self.memory.step(self.parameters, self.architecture, self._state, inputs)
-        return record.code, act(self.parameters, self.architecture, record)
+        actions = act(self.parameters, self.architecture, record)
+        return record.code.numpy(), self.scale.act(actions).numpy()
 
     def _one_hot(self, symbols: Ints | None) -> Tensor | None:
         """Ō_t for the controls that read it; a symbol that was never recorded is a row of zeros."""

@@ -31,6 +31,10 @@ class StoredRun:
     weights: dict[str, torch.Tensor]
     scale: Scale
 
+    def policies(self) -> Policies:
+        """This run alone as a player."""
+        return Policies({name: value[None] for name, value in self.weights.items()}, self.architecture, self.scale)
+
 
 @dataclass(frozen=True)
 class Group:

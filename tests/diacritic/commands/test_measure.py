@@ -187,6 +187,5 @@ def test_a_run_that_sees_pixels(tmp_path: Path) -> None:
     assert (path.parent / "staircase.png").exists()
     (group,) = groups([path.parent])
     (run,) = group.runs
-    stacked = {name: value[None] for name, value in run.weights.items()}
-    played = attribute_closed_loop(task, stacked, run.architecture, run.scale, group.binner, 1, threads=1)
+    played = attribute_closed_loop(task, run.policies(), group.binner, 1, threads=1)
     assert [trial.name for trial in played.trials] == ["side", "slot"]

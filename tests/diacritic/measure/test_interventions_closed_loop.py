@@ -54,7 +54,7 @@ def wrote(t: int, codes: Ints, actions: Floats) -> Floats:
 
 
 def test_the_copy_of_the_expert_is_carried_by_its_code(copy: Copy, binner: Binner) -> None:
-    found = attribute_closed_loop(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    found = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
     assert found.passed is True
     assert [(trial.name, trial.decision) for trial in found.trials] == list(TASK.decisions.items())
     for trial in found.trials:
@@ -80,7 +80,7 @@ def test_a_class_in_the_pose_defies_swap_and_reset(
             return codes, placing[self._t][self.lean] if self._t >= PLACE else actions
 
     monkeypatch.setattr(interventions_closed_loop, "Intervened", PoseReader)
-    found: Attribution = attribute_closed_loop(TASK, *copy, SCALE, binner, EPISODES, seed=1, threads=1)
+    found: Attribution = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
     side, slot = found.trials
     assert side.failures == ()
     assert slot.swap is not None
@@ -130,8 +130,8 @@ def test_partners_share_a_symbol_and_differ_in_class() -> None:
 
 def test_what_cannot_be_intervened_on_is_refused(copy: Copy, binner: Binner) -> None:
     with pytest.raises(UserError, match="'gru' has no code to intervene on"):
-        attribute_closed_loop(TASK, copy[0], Architecture(memory="gru"), SCALE, binner)
-    player = Intervened(*copy, SCALE, at=0)
+        attribute_closed_loop(TASK, Policies(copy[0], Architecture(memory="gru"), SCALE), binner)
+    player = Intervened(Policies(*copy, SCALE), at=0)
     player.begin(1)
     with pytest.raises(UserError, match="binner: partners share a symbol"):
         player.step(np.zeros((5, 1, 27), np.float32), None)

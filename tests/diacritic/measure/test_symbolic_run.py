@@ -9,7 +9,7 @@ from carrier_twin import TINY, lively
 
 from certify.errors import UserError
 from certify.zoo import build
-from diacritic.measure.scores import scores
+from diacritic.measure.scores import Requirement, scores
 from diacritic.measure.symbolic_run import construction, examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
 from diacritic.memory import sole_carrier
@@ -27,20 +27,21 @@ from diacritic.training.symbolic import from_model
 
 MODEL = build("memory-chain", bits=1, delay=3)
 SHAPE = Shape(len(MODEL.graph.observations), len(MODEL.graph.actions), True)
+REQUIREMENT = Requirement.of(MODEL)
 SUBJECT = Subject("0123", "memory-chain", "plain", 0, "every history")
 
 
 def random_run(architecture: Architecture) -> Verdict:
     layers = memory_of(architecture).weights(SHAPE, architecture) | Imitation().weights(SHAPE, architecture)
     weights = one_run(lively(layers, [1], torch.float32), 0)
-    return examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
+    return examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, architecture, weights)
 
 
 def test_a_trained_run_is_sufficient_and_attributed() -> None:
     plan = Plan(learner("plain"), preset("carousel"), (Run(0, rate=3e-3),), 400, TINY)
     cohort = Cohort(plan, from_model(MODEL))
     cohort.advance(400)
-    found = examine_symbolic(SUBJECT, MODEL, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
+    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
     assert (found.sufficient.answer, found.sole.answer) == ("yes", "yes")
     assert found.profile.required == [0.0, 0.0, 1.0, 1.0]
     assert all(control.passed is not False for control in found.controls)
@@ -51,7 +52,7 @@ def test_rates_are_those_of_the_machine() -> None:
     layers = sole_carrier.weights(SHAPE, TINY) | Imitation().weights(SHAPE, TINY)
     parameters = lively(layers, [1], torch.float32)
     machine = machines(parameters, TINY, MODEL)[0].greedy()
-    found = examine_symbolic(SUBJECT, MODEL, SHAPE, TINY, one_run(parameters, 0))
+    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, TINY, one_run(parameters, 0))
     assert found.profile.rate == [score.rate for score in scores(teacher_forced(machine, MODEL))]
     success = next(control.data for control in found.controls if control.name == "closed loop")
     assert success == closed_loop(machine, MODEL).success
@@ -77,7 +78,7 @@ def test_what_persists_beside_the_code_refuses_its_rate(architecture: Architectu
 def test_a_gru_is_judged_by_its_behaviour() -> None:
     architecture = Architecture(memory="gru", state_size=8)
     weights = one_run(lively(memory_of(architecture).weights(SHAPE, architecture), [1], torch.float32), 0)
-    found = examine_symbolic(SUBJECT, MODEL, SHAPE, architecture, weights)
+    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, architecture, weights)
     assert found.sole.because == "construction: its memory is 'gru', not a code"
     assert np.allclose([rate for rate in found.profile.rate if rate is not None], 0)  # there is no code
 
@@ -86,7 +87,7 @@ def test_matched_side_information_reads_its_symbol() -> None:
     architecture = replace(TINY, side="symbol")
     shape = replace(SHAPE, symbols=SHAPE.observation)
     layers = memory_of(architecture).weights(shape, architecture) | Imitation().weights(shape, architecture)
-    found = examine_symbolic(SUBJECT, MODEL, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
+    found = examine_symbolic(SUBJECT, REQUIREMENT, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
     assert construction(architecture).passed is True
     assert found.surplus.answer == "not assessed"
 
@@ -94,6 +95,6 @@ def test_matched_side_information_reads_its_symbol() -> None:
 def test_another_task_and_full_history_are_refused() -> None:
     weights = one_run(lively(sole_carrier.weights(SHAPE, TINY), [1], torch.float32), 0)
     with pytest.raises(UserError, match="0123: was trained on another task than this one with"):
-        examine_symbolic(SUBJECT, build("gap"), SHAPE, TINY, weights)
+        examine_symbolic(SUBJECT, Requirement.of(build("gap")), SHAPE, TINY, weights)
     with pytest.raises(UserError, match="'history' keeps everything"):
-        examine_symbolic(SUBJECT, MODEL, SHAPE, Architecture(memory="history"), weights)
+        examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, Architecture(memory="history"), weights)

@@ -1,14 +1,13 @@
-"""Learned tables at every horizon: proved, reduced, and merged without a last step."""
+"""Learned tables at every horizon: proved and reduced."""
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from counting_tables import counting_table
 
 from certify.errors import UserError
 from certify.stationary.machine import right_for_ever
-from diacritic.rollout.forever import forget_for_ever, machine_of_file, proved, stationary_machine
+from diacritic.rollout.forever import machine_of_file, proved, stationary_machine
 from diacritic.rollout.machine_file import minimal_machine
 from diacritic.tasks.named import named_model, named_process
 
@@ -20,12 +19,6 @@ def test_a_right_table_is_proved_with_as_few_codes_as_it_needs():
     machine = stationary_machine(counting_table(named_model(*TASK), 8), graph)
     small = proved(machine, process)
     assert small.codes == 2
-    table = forget_for_ever(machine, process, graph)
-    assert len(np.unique(table)) == 2
-    for (observation, code), law in machine.laws.items():
-        if observation in ("0", "1"):
-            o = next(k for k in range(len(graph.observations)) if graph.observations[k] == observation)
-            assert law == machine.laws[observation, int(table[code, o])]
 
 
 def test_a_table_that_errs_beyond_its_training_is_refused_with_the_history():
