@@ -43,7 +43,7 @@ def small(updates: int, episodes: int) -> None:
     """A small part of the table, from demonstrations to rows."""
     from diacritic.files.ledger import read_ledger
     from diacritic.studies.choose import cells_of  # these need the simulator, the rest does not
-    from diacritic.studies.collect import import_results
+    from diacritic.studies.collect import StudySettings, import_results
     from diacritic.studies.job_manifest import export, pack
     from diacritic.studies.recordings import recording
     from reproduction.catalogue import STUDIES
@@ -59,7 +59,8 @@ def small(updates: int, episodes: int) -> None:
         marks.append(time.perf_counter())
         train_folder(folder / "x", folder / "back")
         marks.append(time.perf_counter())
-        import_results(folder / "back", folder / "results", folder / "runs", folder / "demos", episodes)
+        folders = folder / "results", folder / "back", folder / "demos", folder / "runs"
+        import_results(StudySettings(*folders, episodes=episodes))
         marks.append(time.perf_counter())
         result = read_result(train_jobs[0], folder / "back")
         rows = read_ledger(folder / "results" / f"{STUDY}.jsonl")

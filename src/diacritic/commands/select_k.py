@@ -60,7 +60,7 @@ class SelectK:
 
             def train(codes: int) -> Sequence[dict[str, Any]]:
                 tried = replace(cell, codes=codes)
-                run_here(jobs_of([tried], settings), settings, say=_quiet)
+                run_here(jobs_of([tried], settings), settings, say=lambda line: None)  # the table says it
                 wanted = {key_of(tried.identity(seed)) for seed in tried.run_seeds}
                 rows = [row for row in read_ledger(self.out / "select-k.jsonl") if key_of(row) in wanted]
                 bits = {name: value for row in rows if row["sufficient"] for name, value in row["rate"].items()}
@@ -127,10 +127,6 @@ def _typed(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
     own = [text for text in texts if text.partition("=")[0] not in HOW]
     values = simulated_task(name, own).parameters
     return {key: values[key] for key in pairs(own)} | {key: int(value) for key, value in how.items()}
-
-
-def _quiet(line: str) -> None:
-    """The table says it."""
 
 
 COMMANDS = {"select-k": SelectK}

@@ -13,12 +13,11 @@ from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from diacritic.studies.cell import Cell, Study
     from diacritic.studies.engine import StudySettings
 
-Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")]
 QUICK = Path("out") / "quick"
 
 
@@ -45,22 +44,16 @@ class Selection:
 class Catalogue:
     """Which studies."""
 
-    names: Names = ()
+    names: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")] = ()
     """Studies of the file; by default all."""
     studies: Path | None = None
     """Python file that declares cells, as STUDY or STUDIES."""
 
-    def declared(self) -> "Mapping[str, Study]":
-        """Every study that can be named."""
-        from diacritic.studies.choose import load_studies
-
-        return load_studies(self.studies)
-
     def chosen(self) -> "list[Study]":
         """Those that were named."""
-        from diacritic.studies.choose import studies_named
+        from diacritic.studies.choose import load_studies, studies_named
 
-        return studies_named(self.names, self.declared())
+        return studies_named(self.names, load_studies(self.studies))
 
 
 @dataclass(frozen=True)
@@ -246,8 +239,7 @@ class Import:
 
             settings = self.paths.settings(self.folder)
             with disk_faults(), locked(settings.results):
-                folders = settings.results, settings.runs, settings.demos
-                number = import_results(self.folder, *folders, settings.episodes, settings.threads, say)
+                number = import_results(settings, say)
             print(f"{number} cells got new rows in {settings.results}")
         return 0
 

@@ -59,7 +59,6 @@ def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) ->
         if array in given:
             given[f"{array[:-1]}_names"] = tuple(map(str, range(int(given[array].max()) + 1)))
     given["mask"] = length_mask(lengths)
-    meta = _own(path)
     observations = _vectors(columns[state])
     tasks = np.unique(columns[TASK]) if TASK in columns else np.zeros(1)
     if len(tasks) > 1:
@@ -75,7 +74,7 @@ def import_lerobot(folder: str | os.PathLike[str], camera: str | None = None) ->
             observations=observations,
             actions=_vectors(columns[action]),
             frames=frames,
-            **{**_described(path, len(lengths)), **given, **({"task": path.name} if meta is None else meta)},
+            **{**_described(path, len(lengths)), **given, **_own(path)},
         )
     except UserError as problem:
         raise UserError(str(path), f"does not hold a recording ({problem})") from None
@@ -186,10 +185,10 @@ def _described(path: Path, episodes: int) -> dict[str, Any]:
     return {"latents": latents} | ({"success": values["success"].astype(np.bool_)} if "success" in values else {})
 
 
-def _own(path: Path) -> dict[str, Any] | None:
-    """What our own export says beside the format."""
+def _own(path: Path) -> dict[str, Any]:
+    """What our own export says beside the format; of another one the name alone."""
     if not (path / OWN).exists():
-        return None
+        return {"task": path.name}
     return read_metadata(read_json(path / OWN, FORMAT, "export again"), str(path / OWN), "export again")
 
 

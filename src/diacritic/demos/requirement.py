@@ -1,5 +1,6 @@
 """From a recording to its certificate: Ō_t and the expert's symbolic actions, counted exactly, go to `certify`."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -131,12 +132,10 @@ def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[
 
 def laws_of(episodes: list[list[tuple[str, str]]], drawn: Tosses) -> list[list[Law]] | None:
     """The expert's law at every step: fair coins where they decide, else the action; none where no coin does."""
-    fair: dict[int, Law] = {}
-    for t, table in drawn.items():
-        law: dict[str, Fraction] = {}
-        for action in table.values():
-            law[action] = law.get(action, Fraction(0)) + Fraction(1, len(table))
-        fair[t] = law
+    fair: dict[int, Law] = {
+        t: {action: Fraction(count, len(table)) for action, count in Counter(table.values()).items()}
+        for t, table in drawn.items()
+    }
     return [[fair.get(t, action) for t, (_, action) in enumerate(episode)] for episode in episodes] if fair else None
 
 

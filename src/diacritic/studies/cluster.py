@@ -18,8 +18,8 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.ledger import Row
-from diacritic.studies.collect import Say, enter, summaries
-from diacritic.studies.engine import Job, StudySettings, judge_one, train_one
+from diacritic.studies.collect import Say, StudySettings, enter
+from diacritic.studies.engine import Job, judge_one, train_one
 
 Work = Callable[[Any, Callable[[Any], None]], None]
 RETRIES = 3
@@ -108,9 +108,7 @@ def _run(jobs: Sequence[Job], settings: StudySettings, ray: Any, say: Say) -> No
             stages[judge.remote(job, settings)] = job, True
             continue
         rows: list[Row] = found
-        enter(rows, settings.results)
-        for line in summaries(rows, job.cells):
-            say(line)
+        enter(rows, job.cells, settings.results, say)
 
 
 def _first_stage(job: Job, settings: StudySettings) -> list[Row] | None:

@@ -1,7 +1,7 @@
 """Results of training jobs as run folders and ledger rows; what is done already is left alone."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,44 +17,59 @@ from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, read_placed
 from diacritic.studies.recorded import Measured, binner_of, measure, reported
-from diacritic.studies.recordings import DEMOS, recording
+from diacritic.studies.recordings import DEMOS, recording, recording_facts
+from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.worker import Result, read_result
 
 RUNS = Path("out") / "runs"
 Say = Callable[[str], None]
 
 
-def import_results(
-    folder: Path,
-    results: Path,
-    runs: Path = RUNS,
-    demos: Path = DEMOS,
-    episodes: int = EPISODES,
-    threads: int = 0,
-    say: Say = print,
-) -> int:
-    """Measure and play what has come back and is not in the ledgers yet; the number of cells that got rows."""
+@dataclass(frozen=True)
+class StudySettings:
+    """Where and with what jobs run; several machines must see the same folders."""
+
+    results: Path
+    """Ledgers."""
+    work: Path
+    """Training jobs, and what was trained."""
+    demos: Path = DEMOS
+    runs: Path = RUNS
+    device: str = "cpu"
+    episodes: int = EPISODES
+    """Closed-loop episodes of each policy; 0 plays none."""
+    threads: int = 0
+    forecaster_steps: int = FORECASTER_STEPS
+
+    @property
+    def trained(self) -> Path:
+        return self.work / "results"
+
+
+def import_results(settings: StudySettings, say: Say = print) -> int:
+    """Measure and play what has come back to the folder of work and is not in the ledgers yet; the number of cells that
+    got rows."""
     written = 0
-    with extracted(folder) as place:
+    with extracted(settings.work) as place:
         train_jobs, placed = read_placed(place)
         for number, train_job in enumerate(train_jobs.values(), 1):
-            asked = waiting(placed, train_job.name, results)
+            asked = waiting(placed, train_job.name, settings.results)
             result = read_result(train_job, place) if asked else None
             if result is None:
                 continue
             with working(f"{number}/{len(train_jobs)} {train_job.name}"):
-                rows = judge_result(result, asked, runs, demos, episodes, threads)
-            enter(rows, results)
+                rows = judge_result(result, asked, settings)
+            enter(rows, [cell for cell, _ in asked], settings.results, say)
             written += len(asked)
-            for line in summaries(rows, [cell for cell, _ in asked]):
-                say(line)
     return written
 
 
-def enter(rows: Sequence[Row], results: Path) -> None:
-    """Rows into the ledgers of their studies."""
+def enter(rows: Sequence[Row], cells: Iterable[Cell], results: Path, say: Say) -> None:
+    """Rows into the ledgers of their studies, and a line about each of their cells."""
     for study in sorted({row["study"] for row in rows}):
         merge_ledger(results / f"{study}.jsonl", [row for row in rows if row["study"] == study])
+    for line in summaries(rows, cells):
+        say(line)
 
 
 def waiting(placed: Iterable[Placed], train_job: str, results: Path) -> list[tuple[Cell, list[int]]]:
@@ -73,19 +88,12 @@ def waiting(placed: Iterable[Placed], train_job: str, results: Path) -> list[tup
     return found
 
 
-def judge_result(
-    result: Result,
-    asked: Sequence[tuple[Cell, list[int]]],
-    runs: Path | None = RUNS,
-    demos: Path = DEMOS,
-    episodes: int = EPISODES,
-    threads: int = 0,
-) -> list[Row]:
-    """The rows of these runs of these cells; with a folder, every run of the result becomes a run folder there."""
+def judge_result(result: Result, asked: Sequence[tuple[Cell, Sequence[int]]], settings: StudySettings) -> list[Row]:
+    """The rows of these runs of these cells; every run of the result becomes a run folder."""
     cell = asked[0][0]
-    learned = recording(cell, demos)
-    found = measure(result, learned, recording(cell, demos, fresh=True), episodes, threads)
-    names = [None] * len(result.train_job.runs) if runs is None else unpack(found, learned, runs)
+    learned, fresh = recording(cell, settings.demos), recording(cell, settings.demos, fresh=True)
+    found = measure(result, learned, fresh, settings.episodes, settings.threads)
+    names = unpack(found, learned, settings.runs)
     return [_row(found, cell, k, names[k]) for cell, missing in asked for k in missing]
 
 
@@ -95,17 +103,11 @@ def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
     texts = {BINNER: binner_of(demos).to_json()}
     known: dict[str, Any] = {
         **{key: notes[key] for key in ("architecture", "shape", "code_version")},
-        "kind": "recorded",
+        **recording_facts(demos, train_job.demonstrations),
         "plan": train_job.plan_digest,
         "learner": train_job.learner,
         "preset": train_job.preset,
         "steps": train_job.steps,
-        "task": demos.task,
-        "parameters": dict(demos.parameters),
-        "task_version": demos.task_version,
-        "demos_sha256": demos.digest,
-        "N": train_job.demonstrations,
-        "held_out": found.held_out.demos.episodes,
         "episodes": CodedEpisodes("held-out", ((train_job.demonstrations, demos.episodes),)),
         "versions": versions(torch=notes["torch"], numpy=np.__version__),
     }
@@ -143,7 +145,7 @@ def summaries(rows: Sequence[Row], cells: Iterable[Cell]) -> Iterator[str]:
         yield f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {', '.join(parts)}"
 
 
-def _row(found: Measured, cell: Cell, k: int, run: str | None) -> Row:
+def _row(found: Measured, cell: Cell, k: int, run: str) -> Row:
     result, notes = found.result, found.result.notes
     judged, diverged = found.row(k, cell.gate), bool(notes["diverged"][k])
     return {

@@ -10,36 +10,13 @@ from pathlib import Path
 
 from certify.progress import track, working
 from diacritic.files.ledger import Row, key_of, read_keys
-from diacritic.rollout.closed_loop import EPISODES
 from diacritic.studies import symbolic
 from diacritic.studies.cell import Cell
-from diacritic.studies.collect import RUNS, Say, enter, judge_result, summaries, waiting
+from diacritic.studies.collect import Say, StudySettings, enter, judge_result, waiting
 from diacritic.studies.job_manifest import export, pack
-from diacritic.studies.recordings import DEMOS, recording
-from diacritic.training.demonstrations import FORECASTER_STEPS
+from diacritic.studies.recordings import recording
 from diacritic.training.train_job import TrainJob
 from diacritic.training.worker import read_result, train_folder
-
-
-@dataclass(frozen=True)
-class StudySettings:
-    """Where and with what jobs run; several machines must see the same folders."""
-
-    results: Path
-    """Ledgers."""
-    work: Path
-    """Training jobs, and what was trained."""
-    demos: Path = DEMOS
-    runs: Path = RUNS
-    device: str = "cpu"
-    episodes: int = EPISODES
-    """Closed-loop episodes of each policy; 0 plays none."""
-    threads: int = 0
-    forecaster_steps: int = FORECASTER_STEPS
-
-    @property
-    def trained(self) -> Path:
-        return self.work / "results"
 
 
 @dataclass(frozen=True)
@@ -95,8 +72,7 @@ def judge_one(job: Job, settings: StudySettings) -> list[Row]:
         return next(symbolic.run_cells(job.cells, settings.device))
     result = read_result(job.train_job, settings.trained)
     assert result is not None  # it has been trained
-    asked = [(cell, list(runs)) for cell, runs in job.asked]
-    return judge_result(result, asked, settings.runs, settings.demos, settings.episodes, settings.threads)
+    return judge_result(result, job.asked, settings)
 
 
 def run_one(job: Job, settings: StudySettings) -> list[Row]:
@@ -112,12 +88,6 @@ def run_here(jobs: Sequence[Job], settings: StudySettings, together: int = 1, sa
     exact = [job.asked[0][0] for job in jobs if job.train_job is None]
     with working("training symbolic cells"):
         for rows in symbolic.run_cells(exact, settings.device, together):
-            _entered(rows, exact, settings, say)
+            enter(rows, exact, settings.results, say)
     for job in track([job for job in jobs if job.train_job], "jobs"):
-        _entered(run_one(job, settings), job.cells, settings, say)
-
-
-def _entered(rows: Sequence[Row], cells: Sequence[Cell], settings: StudySettings, say: Say) -> None:
-    enter(rows, settings.results)
-    for line in summaries(rows, cells):
-        say(line)
+        enter(run_one(job, settings), job.cells, settings.results, say)

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from certify.errors import UserError
 from certify.progress import working
@@ -62,6 +63,19 @@ def _recording(task: Task, name: str, folder: Path, count: int, seed: int) -> De
         demos, _ = record(wanted, count, seed, simulation=simulation)
     save(demos, folder / name)
     return demos
+
+
+def recording_facts(demos: Demos, learned: int) -> dict[str, Any]:
+    """What the manifest of a run says of the recording whose first `learned` episodes it learned from."""
+    return {
+        "kind": "recorded",
+        "task": demos.task,
+        "parameters": dict(demos.parameters),
+        "task_version": demos.task_version,
+        "demos_sha256": demos.digest,
+        "N": learned,
+        "held_out": demos.episodes - learned,
+    }
 
 
 def _seed(cell: Cell, fresh: bool) -> int:

@@ -28,6 +28,7 @@ from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.saved import SavedRun, load_run
 from diacritic.memory.shape import Architecture
+from diacritic.studies.recordings import recording_facts
 from diacritic.studies.symbolic import finished
 from diacritic.tasks.named import is_model_file, model_in_one_word
 from diacritic.tasks.protocol import Task
@@ -230,15 +231,7 @@ def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     if plan.learner.forget:
         cohort = forgotten(cohort).cohort
     judged = evaluations(cohort) if by_code else [None] * options.seeds
-    common = {
-        "kind": "recorded",
-        "task": demos.task,
-        "parameters": dict(demos.parameters),
-        "task_version": demos.task_version,
-        "demos_sha256": demos.digest,
-        "N": learned.episodes,
-        "held_out": held_out.episodes,
-    }
+    common = recording_facts(demos, learned.episodes)
     texts = {BINNER: Binner.fit(demos.convention, demos.observations, demos.latents).to_json()}
     paths = save_runs(cohort, options.out, [common | _facts(item) for item in judged], prepared.scale, texts)
     title, seconds = f"{demos.task}: {options.learner}, {options.preset}", time.perf_counter() - begun
@@ -259,11 +252,8 @@ def _facts(evaluation: Evaluation | None) -> dict[str, Any]:
         return {}
     row = evaluation.row()
     facts = {name: row[name] for name in ("sufficient", "failures", "success", "scores")}
-    return facts | {"rate": evaluation.rate.tolist(), "requirement": _numbers(evaluation.requirement)}
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [None if np.isnan(value) else value for value in values.tolist()]
+    required = [None if np.isnan(bits) else bits for bits in evaluation.requirement.tolist()]
+    return facts | {"rate": evaluation.rate.tolist(), "requirement": required}
 
 
 def fewest_codes(classes: Classes) -> int:

@@ -102,11 +102,8 @@ class PointMass(Task):
 
     def symbolic_observation(self, t: int, latents: Mapping[str, int]) -> str:
         phase = self.phases[t]
-        shown = self.levels if phase == "cue" else [name for name in self.levels if t in self._seen(name)]
+        shown = [name for name in self.levels if phase == "cue" or t in self.phase_steps(name)[1:]]
         return " ".join([phase, *(f"{name}={latents[name]}" for name in shown)])
-
-    def _seen(self, name: str) -> range:
-        return self.phase_steps(name)[1:]
 
     def displayed(self, t: int, latents: Latents) -> Ints:
         number = sum(latents[name] << k for k, name in enumerate(self.levels))
@@ -195,20 +192,13 @@ class PointMassBatch:
     def picture(self, height: int, width: int, pose: Floats | None = None, shown: int = -1) -> Frames:
         """Gates and goals as blue squares, the mass as an amber one."""
         image = np.full((height, width, 3), 240, np.uint8)
-        spots = [
-            ((0, FAR), 70),
-            ((0, -FAR), 70),
-            ((FAR, 0), 70),
-            ((-FAR, 0), 70),
-            (tuple(self.position[0] if pose is None else pose), 232),
-        ]
-        for (x, y), red in spots:
+        mass = self.position[0] if pose is None else pose
+        for (x, y), colour in [
+            *((spot, (70, 110, 195)) for spot in ((0, FAR), (0, -FAR), (FAR, 0), (-FAR, 0))),
+            (mass, (232, 110, 114)),
+        ]:
             row, column = int(height * (0.5 - y)), int(width / 2 + height * x)
-            image[max(0, row - 8) : max(0, row + 8), max(0, column - 8) : max(0, column + 8)] = (
-                red,
-                110,
-                230 - red // 2,
-            )
+            image[max(0, row - 8) : max(0, row + 8), max(0, column - 8) : max(0, column + 8)] = colour
         return image
 
     def close(self) -> None:

@@ -300,15 +300,22 @@ class Task(ABC):
         """The expert's symbolic actions [T, N] and their names: equal where classes and coins are equal."""
         choices = self.choices(latents)
         tossed = {name: latents[name] for name in self.convention.coins}
-        rows, which = _distinct({**tossed, **{name: choices[name] for name in self.levels}})
-        table, names = numbered([[self.symbolic_action(t, row) for row in rows] for t in range(self.horizon)])
-        return table[:, which], names
+        return self._symbols({**tossed, **{name: choices[name] for name in self.levels}}, self.symbolic_action)
 
     def symbolic_observations(self, latents: Latents) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """What each step is designed to show, in the same form; from it the requirement follows without recording."""
-        rows, which = _distinct(latents)
-        table, names = numbered([[self.symbolic_observation(t, row) for row in rows] for t in range(self.horizon)])
-        return table[:, which], names
+        return self._symbols(latents, self.symbolic_observation)
+
+    def _symbols(
+        self, values: Latents, symbol: Callable[[int, Mapping[str, int]], str]
+    ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """Symbols [T, N] as numbers in the order in which they first occur, and the table of names; each different row
+        of the values is asked for once."""
+        different, which = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
+        rows = [dict(zip(values, row, strict=True)) for row in different.T.tolist()]
+        names: dict[str, int] = {}
+        table = [[names.setdefault(symbol(t, row), len(names)) for row in rows] for t in range(self.horizon)]
+        return np.array(table, np.int32)[:, which.reshape(-1)], tuple(names)
 
     def demonstrate(
         self,
@@ -346,13 +353,6 @@ def given_latents(task: Task, latents: Mapping[str, Any], rows: int) -> dict[str
     return given
 
 
-def numbered(names: Sequence[Sequence[str]]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Names [T, N] as numbers in the order in which they first occur, and the table of names."""
-    table: dict[str, int] = {}
-    numbers = np.array([[table.setdefault(name, len(table)) for name in row] for row in names], np.int32)
-    return numbers, tuple(table)
-
-
 def play_expert(
     task: Task, batch: Batch, latents: Latents | None, frames: bool = False, late: bool = False
 ) -> Demonstration:
@@ -386,9 +386,3 @@ def from_parameters(kind: Callable[..., Made], name: str, parameters: Mapping[st
         if field not in there:
             raise UserError(f"{name}.{field}", f"no such parameter; there are {', '.join(sorted(there))}")
     return kind(**parameters)
-
-
-def _distinct(values: Latents) -> tuple[list[dict[str, int]], NDArray[np.int64]]:
-    """The different rows of some labels, and of each episode which of them it has."""
-    table, which = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
-    return [dict(zip(values, row, strict=True)) for row in table.T.tolist()], which.reshape(-1)

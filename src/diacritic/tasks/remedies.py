@@ -5,39 +5,17 @@ from contextlib import contextmanager
 
 from certify.errors import UserError
 
-EXTRAS = {
-    "av": "report",
-    "bsuite": "sources",
-    "duckdb": "studies",
-    "gymnasium": "robot",
-    "jinja2": "report",
-    "matplotlib": "report",
-    "minari": "sources",
-    "mujoco": "robot",
-    "ortools": "search",
-    "PIL": "report",
-    "popgym": "sources",
-    "pyarrow": "sources",
-    "ray": "cluster",
-    "rich": "studies",
-    "safetensors": "learn",
-    "scipy": "measure",
-    "sklearn": "measure",
-    "statsmodels": "measure",
-    "torch": "learn",
-    "tyro": "studies",
+EXTRAS = {  # extras → packages
+    "cluster": ("ray",),
+    "learn": ("safetensors", "torch"),
+    "measure": ("scipy", "sklearn", "statsmodels"),
+    "report": ("av", "jinja2", "matplotlib", "PIL"),
+    "robot": ("gymnasium", "mujoco"),
+    "search": ("ortools",),
+    "sources": ("bsuite", "minari", "popgym", "pyarrow"),
+    "studies": ("duckdb",),
+    "studies,learn": ("rich", "tyro"),  # whoever lacks the command line's parser lacks the learner, too
 }
-
-
-def missing_package(problem: ModuleNotFoundError) -> UserError | None:
-    """What to install where an optional package is missing; none where the module is not one of ours to name."""
-    package = (problem.name or "").partition(".")[0]
-    extra = EXTRAS.get(package)
-    if extra is None:
-        return None
-    # whoever lacks the command line's parser lacks the learner, too
-    extras = "studies,learn" if package in ("tyro", "rich") else extra
-    return UserError(package, f'is not installed; run: pip install "diacritic[{extras}]"')
 
 
 @contextmanager
@@ -46,10 +24,11 @@ def remedies() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as problem:
-        named = missing_package(problem)
-        if named is None:
-            raise
-        raise named from None
+        package = (problem.name or "").partition(".")[0]
+        for extras, packages in EXTRAS.items():
+            if package in packages:
+                raise UserError(package, f'is not installed; run: pip install "diacritic[{extras}]"') from None
+        raise
     except RuntimeError as problem:
         place, sign, reason = str(problem).partition(": ")
         if place != "rendering" or not sign:

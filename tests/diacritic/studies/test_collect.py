@@ -14,7 +14,7 @@ from diacritic.files.archive import ResultArchives
 from diacritic.files.job import EXCHANGE
 from diacritic.files.ledger import REQUIRED, read_ledger
 from diacritic.rollout.run_loading import groups
-from diacritic.studies.collect import import_results
+from diacritic.studies.collect import StudySettings, import_results
 from diacritic.studies.recorded import measure, reported
 from diacritic.studies.recordings import recording
 from diacritic.tasks.registry import make as make_task
@@ -33,8 +33,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def bring(home: Path, out: Path, folder: str = "back", episodes: int = 2) -> tuple[int, list[str]]:
     said: list[str] = []
-    number = import_results(home / folder, out / "results", out / "runs", home / "demos", episodes, 1, said.append)
-    return number, said
+    return import_results(settings(home / folder, home, out, episodes), said.append), said
+
+
+def settings(folder: Path, home: Path, out: Path, episodes: int = 0) -> StudySettings:
+    return StudySettings(out / "results", folder, home / "demos", out / "runs", episodes=episodes, threads=1)
 
 
 def test_rows_runs_and_going_on(home: Path, tmp_path: Path):
@@ -106,7 +109,7 @@ def test_a_gaussian_bottleneck_brings_its_bound_home(home: Path, tmp_path: Path)
     assert result is not None
     profiles = result.notes["kl_profile"]
     assert [len(profile) for profile in profiles] == [27, 27]
-    import_results(tmp_path / "back", tmp_path / "results", tmp_path / "runs", home / "demos", 0, 1, lambda line: None)
+    import_results(settings(tmp_path / "back", home, tmp_path), lambda line: None)
     rows = read_ledger(tmp_path / "results" / "tiny.jsonl")
     steps = reported(make_task("two-cues", gap=1, first_gap=1), rows[0]["required_profile"])
     assert len(steps["gap1"]) > 1
@@ -134,6 +137,6 @@ def test_a_cell_cannot_name_a_ledger_outside_the_results(study: str, home: Path,
         entry.get("cell", entry)["study"] = study
     (tmp_path / "back" / EXCHANGE).write_text(json.dumps(document))
     with pytest.raises(UserError, match="cannot name a file"):
-        import_results(tmp_path / "back", tmp_path / "results", tmp_path / "runs", home / "demos", 0, 1, print)
+        import_results(settings(tmp_path / "back", home, tmp_path))
     assert {path.name for path in tmp_path.iterdir()} <= {"back", "results", "runs"}
     assert not list(tmp_path.rglob("*.jsonl"))
