@@ -223,24 +223,19 @@ def _process(options: argparse.Namespace, rest: list[str]) -> "Process":
         return load_process(options.model, options.controller, options.constants)
     if Path(options.model).suffix in _WORLDS:
         raise UserError("--controller", "is missing: who acts in this world?")
+    from certify.core.reading import read_bytes
     from certify.stationary.process import Process
 
-    return Process.from_json(_read(options.model))
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise UserError("", f"cannot be read: {error.strerror}") from None
+    return Process.from_json(read_bytes(Path(options.model)))
 
 
 def _check(path: str, process: "Process") -> int:
     """Whether a machine is right for ever; 0 if it is, 1 with a shortest history where it errs."""
+    from certify.core.reading import read_bytes
     from certify.stationary.machine import StationaryMachine, right_for_ever
 
     try:
-        machine = StationaryMachine.from_json(_read(path))
+        machine = StationaryMachine.from_json(read_bytes(Path(path)))
     except UserError as error:
         raise UserError(f"--check {path}", str(error)) from None
     verdict = right_for_ever(machine, process)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from certify.core.exact import Ints, as_masses, brief
-from certify.core.graph import Episodes, Laws
-from certify.core.reading import Rational, check_digits, index_name, rational, text, total
+from certify.core.graph import Episodes
+from certify.core.reading import Numbers, Rational, check_digits, index_name, text
 from certify.errors import UserError
 from certify.progress import working
 
@@ -31,15 +31,12 @@ class Choice(NamedTuple):
     others: tuple[tuple[str, int, Fraction], ...]
 
 
-class Table:
-    """The numbers of observations, actions and laws, each given when it is first met."""
+class Table(Numbers):
+    """Numbers of names and laws, with the laws as they were read."""
 
     def __init__(self) -> None:
-        self.observations: dict[str, int] = {}
-        self.actions: dict[str, int] = {}
-        self.laws = Laws()
+        super().__init__()
         self.choices: dict[Hashable, Choice] = {}  # what was read, by what was given
-        self._denominator = 1  # of all laws together
 
     def observation(self, name: Any, place: Callable[[], str]) -> int:
         """The number of an observation; a new one gets the next."""
@@ -55,18 +52,8 @@ class Table:
             pass
         if key is None:
             raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")
-        law = {given: Fraction(1)} if isinstance(given, str) else {a: rational(p, place()) for a, p in given.items()}
-        for action, p in law.items():
-            text(action, place())
-            if p < 0:
-                raise UserError(place(), f"the probability {brief(p)} of {action!r} is negative")
-        whole = total(law.values(), place())
-        if whole != 1:
-            raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
-        self._denominator = math.lcm(self._denominator, *(p.denominator for p in law.values()))
-        check_digits(self._denominator, place())
-        actions = [(action, index_name(self.actions, action), p) for action, p in law.items() if p]
-        number = self.laws.intern({k: p for _, k, p in actions})
+        number, law = self.law({given: 1} if isinstance(given, str) else given, place)
+        actions = [(action, self.actions[action], p) for action, p in law.items()]
         return self.choices.setdefault(key, Choice(number, *actions[0], tuple(actions[:0:-1])))
 
     def episodes(self, weights: Sequence[Weight], cells: Ints, place: str) -> Episodes:

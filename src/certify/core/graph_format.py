@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from certify.core.exact import brief
-from certify.core.graph import Graph, Laws
+from certify.core.graph import Graph
 from certify.core.merged import Node, assemble
-from certify.core.reading import index_name, mapping, rational, text, total
+from certify.core.reading import Numbers, index_name, mapping, rational, text, total
 from certify.errors import UserError
 
 FORMAT = "certify-graph/1"
@@ -81,13 +81,8 @@ def _list(value: Any, place: str, size: int | None = None) -> list[Any]:
     return value
 
 
-class _Reader:
+class _Reader(Numbers):
     """Nodes and edges of a document, with the names and laws that they share."""
-
-    def __init__(self) -> None:
-        self.observations: dict[str, int] = {}
-        self.actions: dict[str, int] = {}
-        self.laws = Laws()
 
     def node(self, item: Any, place: str, t: int) -> Node:
         """A node without its edges."""
@@ -97,7 +92,7 @@ class _Reader:
         shares: dict[int, Fraction] = {}
         for entry in _list(item["laws"], f"{place}.laws"):
             share, law = _list(entry, f"{place}.laws", 2)
-            which = self.law(law, f"{place}.laws")
+            which, _ = self.law(mapping(law, f"{place}.laws", None, ()), lambda: f"{place}.laws")
             shares[which] = total([shares.get(which, Fraction(0)), rational(share, f"{place}.laws")], f"{place}.laws")
         if min(shares.values(), default=0) <= 0 or total(shares.values(), f"{place}.laws") != 1:
             raise UserError(f"{place}.laws", "the shares are not a distribution")
@@ -105,14 +100,6 @@ class _Reader:
         if t == 0 and mass <= 0:
             raise UserError(f"{place}.mass", "the mass is not positive")
         return Node(index_name(self.observations, text(item["obs"], f"{place}.obs")), mass, shares)
-
-    def law(self, law: Any, place: str) -> int:
-        exact = {
-            index_name(self.actions, name): rational(p, place) for name, p in mapping(law, place, None, ()).items()
-        }
-        if min(exact.values(), default=-1) < 0 or total(exact.values(), place) != 1:
-            raise UserError(place, "a law is not a distribution")
-        return self.laws.intern(exact)
 
     def connect(self, edges: list[Any], node: Node, following: list[Node], place: str) -> None:
         """The edges of a node: they draw its actions by its laws, and carry its mass to the next level."""

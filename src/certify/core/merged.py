@@ -26,7 +26,7 @@ from certify.core.exact import (
     total_of,
 )
 from certify.core.graph import Graph, Laws, Level, Names, average
-from certify.core.reading import Rational, rational
+from certify.core.reading import Rational, exact_law
 from certify.errors import UserError
 from certify.progress import working
 
@@ -317,7 +317,4 @@ def _law(value: object, place: Callable[[], str]) -> dict[Any, Fraction]:
     """A mapping to exact probabilities; a plain value is certain."""
     if not isinstance(value, Mapping):
         return {value: Fraction(1)}
-    law = {key: p if type(p) is Fraction else rational(p, place()) for key, p in value.items()}
-    if sum(law.values()) != 1 or min(law.values()) < 0:
-        raise UserError(place(), f"the probabilities sum to {brief(sum(law.values()))}, not to 1, or one is negative")
-    return {key: p for key, p in law.items() if p}
+    return exact_law(value, place)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from certify.core.exact import as_masses, brief, common_denominator
 from certify.core.graph import Episodes, Laws
 from certify.errors import UserError
 
+K = TypeVar("K")
 Rational = Fraction | int | str
 FORMAT = "certify-model/1"
 MAX_BYTES = 128 * 2**20
@@ -38,16 +39,25 @@ class _Number(str):
 
 def load_document(path: Path) -> Any:
     """Parse a JSON file into plain values, refusing what is too large, too deep or not UTF-8."""
+    return parse_document(read_bytes(path, "", MAX_BYTES, "; give large models as npz arrays"))
+
+
+def read_bytes(path: Path, place: str = "", most: int | None = None, remedy: str = "") -> bytes:
+    """A whole file, refused where it cannot be read or is larger than `most` bytes."""
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise UserError(
-                "", f"the file has {size:,} bytes, more than {MAX_BYTES:,}; give large models as npz arrays"
-            )
-        raw = path.read_bytes()
+        if most is not None and (size := path.stat().st_size) > most:
+            raise UserError(place, f"the file has {size:,} bytes, more than {most:,}{remedy}")
+        return path.read_bytes()
     except OSError as error:
-        raise UserError("", f"cannot be read: {error.strerror}") from None
-    return parse_document(raw)
+        raise UserError(place, f"cannot be read: {error.strerror}") from None
+
+
+def read_text(path: Path, place: str = "", most: int | None = None) -> str:
+    """A whole text file."""
+    try:
+        return read_bytes(path, place, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(place, f"not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
 
 
 def parse_document(raw: bytes | str) -> Any:
@@ -89,7 +99,7 @@ def rational(value: Any, place: str) -> Fraction:
     return Fraction(value)
 
 
-def total(values: Iterable[Fraction], place: str) -> Fraction:
+def total(values: Iterable[Fraction], place: str | Callable[[], str]) -> Fraction:
     """The exact sum of numbers from a file, whose common denominator may not grow without bound."""
     top, bottom = 0, 1
     for value in values:
@@ -100,10 +110,11 @@ def total(values: Iterable[Fraction], place: str) -> Fraction:
     return Fraction(top, bottom)
 
 
-def check_digits(denominator: int, place: str) -> None:
+def check_digits(denominator: int, place: str | Callable[[], str]) -> None:
     """Refuse a denominator that no certificate could be checked with."""
     if denominator.bit_length() > _MAX_BITS:
-        raise UserError(place, f"the common denominator has more than {_MAX_BITS:,} bits; write fewer digits")
+        where = place if isinstance(place, str) else place()
+        raise UserError(where, f"the common denominator has more than {_MAX_BITS:,} bits; write fewer digits")
 
 
 def read_name(document: Mapping[str, Any]) -> str:
@@ -128,14 +139,43 @@ def read_episodes(document: Any) -> Episodes:
     return _Reader(int(horizon), empirical).read(model["episodes"])
 
 
-class _Reader:
-    def __init__(self, horizon: int, empirical: bool) -> None:
-        self.horizon, self.empirical = horizon, empirical
+class Numbers:
+    """The numbers of observations, actions and laws, each given when it is first met."""
+
+    def __init__(self) -> None:
         self.observations: dict[str, int] = {}
         self.actions: dict[str, int] = {}
         self.laws = Laws()
+        self._denominator = 1  # of all laws together
+
+    def law(self, given: Mapping[str, Any], place: Callable[[], str]) -> tuple[int, dict[str, Fraction]]:
+        """The number of a law over the names of actions, and the law without zeros."""
+        for name in given:
+            text(name, place())
+        law = exact_law(given, place)
+        self._denominator = math.lcm(self._denominator, *(p.denominator for p in law.values()))
+        check_digits(self._denominator, place)
+        return self.laws.intern({index_name(self.actions, name): p for name, p in law.items()}), law
+
+
+def exact_law(given: Mapping[K, Any], place: Callable[[], str]) -> dict[K, Fraction]:
+    """A distribution with exact probabilities, without zeros."""
+    law: dict[K, Fraction] = {}
+    for key, p in given.items():
+        law[key] = p if type(p) is Fraction else rational(p, f"{place()}[{_shown(key)}]")
+        if law[key] < 0:
+            raise UserError(f"{place()}[{_shown(key)}]", f"the probability {brief(law[key])} is negative")
+    whole = total(law.values(), place)
+    if whole != 1:
+        raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
+    return {key: p for key, p in law.items() if p}
+
+
+class _Reader(Numbers):
+    def __init__(self, horizon: int, empirical: bool) -> None:
+        super().__init__()
+        self.horizon, self.empirical = horizon, empirical
         self.read_laws: dict[tuple[tuple[str, Any], ...], tuple[int, frozenset[str]]] = {}
-        self.denominator = 1  # of all laws together
 
     def read(self, items: list[Any]) -> Episodes:
         weights: list[Fraction] = []
@@ -180,7 +220,7 @@ class _Reader:
             if type(obs) is not str or type(action) is not str:
                 text(obs, f"{place}[{t}].obs")
                 text(action, f"{place}[{t}].action")
-            law, support = self.law(item.get("action_law", {action: 1}), lambda t=t: f"{place}[{t}].action_law")
+            law, support = self.action_law(item.get("action_law", {action: 1}), lambda t=t: f"{place}[{t}].action_law")
             if action not in support:
                 listed = ", ".join(map(_shown, sorted(support)[:8])) + (", …" if len(support) > 8 else "")
                 raise UserError(
@@ -189,7 +229,7 @@ class _Reader:
             row.append((index_name(self.observations, obs), index_name(self.actions, action), law))
         return row
 
-    def law(self, value: Any, place: Callable[[], str]) -> tuple[int, frozenset[str]]:
+    def action_law(self, value: Any, place: Callable[[], str]) -> tuple[int, frozenset[str]]:
         if not isinstance(value, Mapping) or getattr(value, "duplicate", None) or not value:
             mapping(value, place(), None, set())
             raise UserError(place(), "the law is empty; give each action its probability")
@@ -199,22 +239,8 @@ class _Reader:
                 return self.read_laws[key]
         except TypeError:
             key = None
-        law: dict[int, Fraction] = {}
-        support: set[str] = set()
-        for name, p in value.items():
-            text(name, place())
-            probability = rational(p, f"{place()}[{_shown(name)}]")
-            if probability < 0:
-                raise UserError(f"{place()}[{_shown(name)}]", f"the probability {brief(probability)} is negative")
-            if probability:
-                law[index_name(self.actions, name)] = probability
-                support.add(name)
-        whole = total(law.values(), place())
-        if whole != 1:
-            raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
-        self.denominator = math.lcm(self.denominator, *(p.denominator for p in law.values()))
-        check_digits(self.denominator, place())
-        result = self.laws.intern(law), frozenset(support)
+        number, law = self.law(value, place)
+        result = number, frozenset(law)
         if key is not None:
             self.read_laws[key] = result
         return result

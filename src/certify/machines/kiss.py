@@ -14,7 +14,7 @@ from pathlib import Path
 
 from certify.core.exact import brief
 from certify.core.model import Model
-from certify.core.reading import MAX_BYTES, rational, total
+from certify.core.reading import MAX_BYTES, rational, read_text, total
 from certify.errors import UserError
 
 END = "end"
@@ -174,15 +174,7 @@ def read_kiss2(text: str, horizon: int | None = None, name: str = "") -> Model:
 
 def load_kiss2(path: Path) -> Model:
     """The model of a KISS2 file, named after it."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError("", f"the file has more than {MAX_BYTES:,} bytes")
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UserError("", f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError("", f"not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
-    return read_kiss2(text, name=path.stem)
+    return read_kiss2(read_text(path, "", MAX_BYTES), name=path.stem)
 
 
 def _error(line: int, reason: str) -> UserError:

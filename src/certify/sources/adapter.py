@@ -17,7 +17,7 @@ import numpy as np
 from certify.core.enumerated import Table, Weight
 from certify.core.graph import build
 from certify.core.model import Model
-from certify.core.reading import Rational, rational
+from certify.core.reading import Rational, exact_law, rational
 from certify.errors import UserError
 from certify.progress import working
 
@@ -285,6 +285,10 @@ _laws: dict[Hashable, str | Mapping[str, Fraction]] = {}  # what was read lately
 
 def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> str | Mapping[str, Fraction]:
     """A law with exact probabilities, or the one action that it allows; equal laws are mostly one object."""
+
+    def place() -> str:
+        return f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
+
     if isinstance(given, Mapping):
         key = (*given.items(), *map(type, given.values()))  # a float that equals a fraction is refused all the same
         try:
@@ -295,20 +299,11 @@ def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> str | 
         if all(isinstance(action, str) for action in given):
             if len(_laws) > 4096:
                 _laws.clear()
-            return _laws.setdefault(key, _distribution(given, f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"))
+            law = exact_law(given, place)
+            return _laws.setdefault(key, law if len(law) > 1 else str(next(iter(law))))
     elif isinstance(given, str):
         return str(given)
-    place = f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
-    raise UserError(place, f"gave {given!r}; expected the name of an action, or names with their probabilities")
-
-
-def _distribution(given: Mapping[str, Any], place: str) -> str | Mapping[str, Fraction]:
-    law = {action: rational(p, place) for action, p in given.items()}
-    if any(p < 0 for p in law.values()) or sum(law.values()) != 1:
-        listed = ", ".join(f"{action} {p}" for action, p in law.items()) or "no action"
-        raise UserError(place, f"is not a distribution ({listed}): the probabilities are positive and sum to 1")
-    law = {action: p for action, p in law.items() if p}
-    return law if len(law) > 1 else str(next(iter(law)))
+    raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with their probabilities")
 
 
 def _differs(adapter: Adapter[H], hidden: H, known: Played, steps: Played) -> UserError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from certify.core.reading import rational
+from certify.core.reading import rational, read_text
 from certify.errors import UserError
 from certify.stationary.process import Process
 from certify.stationary.world import World
@@ -50,14 +50,7 @@ class Explicit:
 def load_drn(path: str | os.PathLike[str], names: Sequence[str] | None = None) -> Explicit:
     """A POMDP from a DRN file; `names` are those of its observations."""
     path = Path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(path.name, f"has more than {MOST_BYTES:,} bytes")
-        return read_drn(path.read_text(encoding="utf-8"), path.stem, names)
-    except OSError as error:
-        raise UserError(path.name, f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UserError(path.name, "not UTF-8 text") from None
+    return read_drn(read_text(path, path.name, MOST_BYTES), path.stem, names)
 
 
 def read_drn(text: str, name: str = "", names: Sequence[str] | None = None) -> Explicit:

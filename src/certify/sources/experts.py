@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from certify.core.reading import parse_document, rational
+from certify.core.reading import parse_document, rational, read_text
 from certify.errors import UserError
 from certify.stationary.beliefs import AlphaVectors
 from certify.stationary.process import fields, listed, number, text
@@ -23,12 +23,7 @@ def load_expert(path: str | os.PathLike[str], world: World) -> Expert:
     `.policyx`.
     """
     path = Path(path)
-    try:
-        source = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(str(path), f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UserError(str(path), "not UTF-8 text") from None
+    source = read_text(path, str(path))
     readers: dict[str, Callable[[str], Expert]] = {
         ".json": lambda source: _json(source, world),
         ".pg": lambda source: read_policy_graph(source, world, _first_node(path.with_suffix(".alpha"), world)),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from certify.core.model import Model
-from certify.core.reading import Rational, rational
+from certify.core.reading import Rational, exact_law, rational, read_bytes
 from certify.errors import UserError
 from certify.progress import working
 from certify.sources._cassandra import parse
@@ -162,10 +162,7 @@ class Pomdp(Problem):
         for action in given:
             if action not in self.actions:
                 raise UserError("policy", f"takes {action!r}, which is none of the actions ({', '.join(self.actions)})")
-        exact = {action: rational(p, "policy") for action, p in given.items()}
-        if any(p < 0 for p in exact.values()) or sum(exact.values()) != 1:
-            raise UserError("policy", f"gives no distribution: the probabilities sum to {sum(exact.values())}")
-        return exact
+        return exact_law(given, lambda: "policy")
 
 
 class _Beliefs:
@@ -238,12 +235,7 @@ def read_pomdp(text: str, name: str = "", rounding: Rational = ROUNDING) -> Pomd
 def load_pomdp(path: str | os.PathLike[str], rounding: Rational = ROUNDING) -> Pomdp:
     """A problem from a `.pomdp` file."""
     path = Path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(path.name, f"has more than {MOST_BYTES:,} bytes")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise UserError(path.name, f"cannot be read: {error.strerror}") from None
+    raw = read_bytes(path, path.name, MOST_BYTES)
     try:
         return read_pomdp(raw.decode("utf-8-sig"), path.stem, rounding)
     except UnicodeDecodeError as error:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from certify.core.exact import as_masses, brief
-from certify.core.graph import Episodes, Laws, build
+from certify.core.exact import as_masses
+from certify.core.graph import Episodes, build
 from certify.core.model import Model
-from certify.core.reading import rational, total
+from certify.core.reading import Numbers
 from certify.errors import UserError
 from certify.sources.adapter import END, History, Law, readable
 from certify.sources.coverage import Coverage, Interval, Recording, tally
@@ -157,13 +157,11 @@ def _check_end(recorded: list[Text]) -> None:
                 )
 
 
-class _Reader:
+class _Reader(Numbers):
     """Symbols, actions, histories and laws of the episodes by number; every episode padded to the longest."""
 
     def __init__(self, recorded: list[Text]) -> None:
-        self.observations: dict[str, int] = {}
-        self.actions: dict[str, int] = {}
-        self.laws = Laws()
+        super().__init__()
         self.lengths = [len(text) for text in recorded]
         longest = max(self.lengths)
         if min(self.lengths) < longest:
@@ -246,11 +244,7 @@ class _Reader:
         law = {given: 1} if isinstance(given, str) else given
         if not isinstance(law, Mapping) or not all(isinstance(action, str) for action in law):
             raise UserError(place, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
-        exact = {action: rational(p, f"{place}[{_brief(action)}]") for action, p in law.items()}
-        if any(p < 0 for p in exact.values()) or total(exact.values(), place) != 1:
-            whole = total(exact.values(), place)
-            raise UserError(place, f"is not a distribution: the probabilities sum to {brief(whole)}")
-        return self.laws.intern({self.actions.setdefault(a, len(self.actions)): p for a, p in exact.items() if p})
+        return self.law(law, lambda: place)[0]
 
     def _supported(self, k: int, row: Row, ids: Ids) -> Ids:
         for t, ((_, action), law) in enumerate(zip(row, ids, strict=True)):

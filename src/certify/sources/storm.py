@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from certify.core.reading import read_bytes
 from certify.errors import UserError
 from certify.optional import import_optional
 from certify.sources.drn import Explicit, load_drn
@@ -17,10 +18,7 @@ def load_storm(path: str | os.PathLike[str], constants: str = "") -> Explicit:
     """A POMDP from a PRISM or JANI file; `constants` such as ``N=4,p=0.1`` for those that the file leaves open."""
     storm: Any = import_optional("stormpy", "storm")
     path = Path(path)
-    try:
-        path.read_bytes()
-    except OSError as error:
-        raise UserError(path.name, f"cannot be read: {error.strerror}") from None
+    read_bytes(path, path.name)
     try:
         return _built(storm, path, constants)
     except (RuntimeError, TypeError, storm.exceptions.StormError) as error:

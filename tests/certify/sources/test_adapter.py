@@ -245,9 +245,9 @@ def test_a_branch_must_begin_like_the_trajectory_it_leaves() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"up": "1/2", "down": "1/3"}, r"is not a distribution \(up 1/2, down 1/3\)"),
-        ({"up": "3/2", "down": "-1/2"}, r"is not a distribution \(up 3/2, down -1/2\)"),
-        ({}, r"is not a distribution \(no action\)"),
+        ({"up": "1/2", "down": "1/3"}, "the probabilities sum to 5/6, not to 1"),
+        ({"up": "3/2", "down": "-1/2"}, "the probability -1/2 is negative"),
+        ({}, "the probabilities sum to 0, not to 1"),
         ({"up": 0.5, "down": 0.5}, "a float, which is not exact"),
         ({"up": "half"}, "expected a rational"),
         ({0: 1}, r"gave \{0: 1\}; expected the name of an action"),
@@ -259,7 +259,7 @@ def test_a_bad_law_is_refused_where_it_was_given(given: Any, reason: str) -> Non
     bad = corridor(expert=lambda _, history: given if history[-1] == "hall" else "on")
     with pytest.raises(UserError, match=reason) as caught:
         to_model(bad)
-    assert one_line(caught).startswith("corridor.expert('north', …'hall'): ")
+    assert one_line(caught).startswith("corridor.expert('north', …'hall')")
 
 
 def test_a_symbol_that_is_no_text_is_refused() -> None:

@@ -281,7 +281,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(UserError, match=r"^line 6: not UTF-8 text"):
         load_pomdp(path)
     monkeypatch.setattr(module, "MOST_BYTES", 10)
-    with pytest.raises(UserError, match="more than 10 bytes"):
+    with pytest.raises(UserError, match="bytes, more than 10"):
         load_pomdp(path)
 
 
@@ -537,8 +537,8 @@ def test_the_zoo_as_pomdp_files(name: str) -> None:
         (Controller(0, {}, {}), "policy: has no action for 0"),
         (Controller(0, {0: "sing"}, {}), "policy: takes 'sing', which is none of the actions"),
         (Controller(0, {0: "listen"}, {}), "policy: has no move from 0 after 'listen' and 'hear-left'"),
-        (Controller(0, {0: {"listen": "0.5"}}, {}), "policy: gives no distribution: the probabilities sum to 1/2"),
-        (Controller(0, {0: {"listen": 2, "open-left": -1}}, {}), "policy: gives no distribution"),
+        (Controller(0, {0: {"listen": "0.5"}}, {}), "policy: the probabilities sum to 1/2, not to 1"),
+        (Controller(0, {0: {"listen": 2, "open-left": -1}}, {}), 'policy["open-left"]: the probability -1 is negative'),
         (Privileged({"tiger-left": "listen"}), "policy: has no action for the state 'tiger-right'"),
         (None, "policy: expected a Controller, a Privileged, a table or a function, not None"),
         ({(): "listen"}, "policy: has no action for ('hear-left',)"),

@@ -224,9 +224,9 @@ def test_logged_laws_that_differ_after_one_history_are_an_a2_failure():
     [
         ([["wait"]], r"laws: 1 entries for 2 episodes"),
         ([["wait"], ["wait", "wait"]], r"laws\[1\]: 2 laws, but the episode has 1 steps"),
-        ([["wait"], [{"wait": 0.5, "go": 0.5}]], r"laws\[1\]\[0\]\['wait'\]: .*not exact"),
-        ([["wait"], [{"wait": "1/2"}]], r"laws\[1\]\[0\]: is not a distribution: the probabilities sum to 1/2"),
-        ([["wait"], [{"wait": 2, "go": -1}]], r"laws\[1\]\[0\]: is not a distribution"),
+        ([["wait"], [{"wait": 0.5, "go": 0.5}]], r"laws\[1\]\[0\]\[.wait.\]: .*not exact"),
+        ([["wait"], [{"wait": "1/2"}]], r"laws\[1\]\[0\]: the probabilities sum to 1/2, not to 1"),
+        ([["wait"], [{"wait": 2, "go": -1}]], r"laws\[1\]\[0\]\[.go.\]: the probability -1 is negative"),
         ([["wait"], [{"go": 1, "wait": 0}]], r"episodes\[1\].steps\[0\].action: wait is outside .* \(go\)"),
         ([["wait"], [{0: 1}]], r"laws\[1\]\[0\]: expected the name of an action"),
         ([["wait"], [[1, 0]]], r"laws\[1\]\[0\]: expected the name of an action"),
