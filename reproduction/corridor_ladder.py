@@ -9,7 +9,8 @@ from certify import check
 from certify.answer import Answer, certify
 from certify.certificate import certificate_json
 from certify.core.colouring import alpha_bound, clique_bound
-from certify.core.floors import bitmasks, kind_masses
+from certify.core.exact import group_sums
+from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
 from certify.progress import track
 from certify.zoo import build
@@ -57,7 +58,7 @@ def _place(answer: Answer, t: int) -> str:
 def _bound(answer: Answer, t: int, bound: Callable[[Sequence[int], Sequence[int]], LogSum]) -> float:
     """A bound of the paper, averaged over the observations of one step."""
     level, relation = answer.model.graph.levels[t], answer.relations[t]
-    masses = kind_masses(level, relation)
+    masses = group_sums(relation.kind, level.mass, relation.kinds).tolist()
     observation = {int(k): int(o) for k, o in zip(relation.kind, level.observation, strict=True)}
     total = 0.0
     for o in set(observation.values()):

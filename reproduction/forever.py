@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
-from certify.sources.planning import Planner, random_controller
+from certify.sources.planning import Planner
 from certify.sources.pomdp import load_pomdp
 from certify.sources.process import load_world
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.beliefs import belief_controller
 from certify.stationary.process import Process
 from certify.stationary.world import World
+from reproduction.random_controllers import random_controller
 
 Row = dict[str, Any]
 ROUNDING, ROUNDED = Fraction(1, 4), Fraction(1, 1000)  # by which rows of a file may miss the sum 1, and by rounding

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from certify.core.clock_free import ClockFree, clock_free
 from certify.core.codes import Codes, fewest_codes
-from certify.core.exact import Ints, rank
+from certify.core.exact import Ints, rank, total_of
 from certify.core.floors import Floor, floors
 from certify.core.joint import Joint, JointLimits, Objective, best_machine
 from certify.core.model import Model
@@ -293,7 +293,7 @@ def _step(model: Model, t: int, relation: Relation, strong: Ints, floor: Floor) 
     groups = rank(relation.group)[1]
     return Step(
         t + 1,
-        int(sum(level.paths.tolist())) if level.paths.dtype == object else int(level.paths.sum()),
+        total_of(level.paths),
         level.history_entropy,
         conditional_rate(level, level.law),
         floor.upper if relation.transitive else None,

@@ -74,7 +74,7 @@ def open_atomic(path: Path) -> Iterator[BufferedWriter]:
 def path_atomic(path: Path) -> Iterator[Path]:
     """A path of the same name for writers that open files themselves; the file or folder takes its place at the end."""
     try:
-        folder, held = _create_folder(path)
+        folder, held = _create(path, folder=True)
         try:
             yield folder / path.name
             _flush(folder / path.name)
@@ -95,28 +95,16 @@ def _flush(path: Path) -> None:
                 os.fsync(opened.fileno())
 
 
-def _create(path: Path) -> tuple[Path, int]:
-    """A new partial file, locked; another writer may take it for a stale one before the lock is there."""
+def _create(path: Path, folder: bool = False) -> tuple[Path, int]:
+    """A new partial file or folder, locked; another writer may take it for a stale one before the lock is there."""
     _remove_stale(path)
     while True:
-        partial = _partial(path)
-        held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        partial = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}{PARTIAL}")
+        if folder:
+            partial.mkdir()
+        held = os.open(partial, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if _hold(held, partial):
             return partial, held
-
-
-def _create_folder(path: Path) -> tuple[Path, int]:
-    _remove_stale(path)
-    while True:
-        folder = _partial(path)
-        folder.mkdir()
-        held = os.open(folder, os.O_RDONLY)
-        if _hold(held, folder):
-            return folder, held
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}{PARTIAL}")
 
 
 def _hold(held: int, partial: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from certify.answer import Answer
-from certify.core.exact import conditional_entropy, group_sums, pair, rank, representatives, total_of
+from certify.core.exact import label_entropy, total_of
 from certify.core.model import Model, episode_nodes
 from certify.errors import UserError, inert
 
@@ -55,23 +55,24 @@ def rates_by_label(answer: Answer, labels: Labels) -> list[LabelRates]:
             if not len(here):
                 steps.append((Fraction(0), None))
                 continue
-            fiber, fibers = rank(seen[here])
-            cell, count = rank(pair(fiber, cells[here]))
-            whole = group_sums(fiber, mass, fibers)[fiber[representatives(cell, count)]]
-            bits = conditional_entropy(group_sums(cell, mass, count), whole, total_of(mass))
+            bits = label_entropy(seen[here], cells[here], mass)
             steps.append((Fraction(total_of(mass), total_of(weight)), bits))
     return [LabelRates(str(names[k]), tuple(w for w, _ in s), tuple(b for _, b in s)) for k, s in result.items()]
 
 
 def hidden_part(model: Model, part: int) -> list[str]:
     """One part of the hidden value of each episode, as text; a value that is not a tuple is its only part."""
-    if model.dynamics is None or model.episodes is None:
-        raise UserError("labels", "this model does not know its hidden values; build it with Model.from_latents")
-    values = [model.dynamics.latents[model.dynamics.owner[k]][0] for k in model.episodes.origin]
-    parts = [value if isinstance(value, tuple) else (value,) for value in values]
+    parts = [value if isinstance(value, tuple) else (value,) for value in _hidden_values(model)]
     if not 0 <= part < min(map(len, parts)):
         raise UserError("labels", f"the hidden values have {min(map(len, parts))} parts; {part} is not one of them")
     return [str(value[part]) for value in parts]
+
+
+def _hidden_values(model: Model) -> list[Any]:
+    """Of each episode."""
+    if model.dynamics is None or model.episodes is None:
+        raise UserError("labels", "this model does not know its hidden values; build it with Model.from_latents")
+    return [model.dynamics.latents[model.dynamics.owner[k]][0] for k in model.episodes.origin]
 
 
 def read_labels(path: Path) -> list[Any]:
@@ -110,10 +111,7 @@ def _rows(model: Model, labels: Labels) -> np.ndarray:
     assert model.episodes is not None
     count, horizon, origin = len(model.episodes.weight), model.horizon, model.episodes.origin
     if callable(labels):
-        if model.dynamics is None:
-            raise UserError("labels", "this model does not know its hidden values; give a label for each episode")
-        values = [model.dynamics.latents[model.dynamics.owner[k]][0] for k in model.episodes.origin]
-        return np.array([[str(labels(value, t + 1)) for t in range(horizon)] for value in values])
+        return np.array([[str(labels(value, t + 1)) for t in range(horizon)] for value in _hidden_values(model)])
     rows = np.array([list(map(str, row)) if isinstance(row, list | tuple | np.ndarray) else str(row) for row in labels])
     if len(rows) > count and len(rows) > origin.max():  # labels of episodes without weight, too
         rows = rows[origin]

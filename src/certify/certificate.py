@@ -16,6 +16,7 @@ from certify.core.exact import Ints, Masses, rank, representatives
 from certify.core.floors import bitmasks, exact_rate
 from certify.core.graph import Graph
 from certify.core.logs import LogSum, entropy
+from certify.core.partition import members
 from certify.core.relations import Matrix, blocks
 from certify.errors import UserError
 
@@ -40,7 +41,7 @@ def certificate_lines(answer: Answer) -> Iterator[str]:
     tests: Tests | None = None
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as steps:  # from the last to the first
         for t in range(graph.horizon - 1, -1, -1):
-            tests = _tests(answer, t, _children(graph, t), tests)
+            tests = _tests(answer, t, graph.children(t), tests)
             begin.append(steps.tell())
             steps.write(_text(_step(answer, t, ids[t], tests)) + "\n")
         head = {"format": FORMAT, "model_sha256": answer.model.digest, "horizon": graph.horizon}
@@ -69,7 +70,7 @@ def _machines(answer: Answer, ids: list[Ints]) -> dict[str, Any]:
     codes = {
         kind: {
             "count": answer.codes[kind],
-            "labels": [_by_id(labels, ids[t]) for t, labels in enumerate(answer.codes_found.labels[kind])],
+            "labels": [np.array(x)[ids[t].argsort()].tolist() for t, x in enumerate(answer.codes_found.labels[kind])],
             "clique": sorted([t + 1, int(ids[t][node])] for t, node in answer.codes_found.cliques[kind]),
         }
         for kind in answer.codes
@@ -116,29 +117,11 @@ def history_ids(answer: Answer) -> list[Ints]:
     return result
 
 
-def _by_id(labels: list[int], ids: Ints) -> list[int]:
-    result = [0] * len(labels)
-    for node, label in zip(ids.tolist(), labels, strict=True):
-        result[node] = int(label)
-    return result
-
-
 def _cells(label: Ints, ids: Ints) -> list[list[int]]:
     cells: dict[int, list[int]] = {}
     for node, cell in sorted(zip(ids.tolist(), label.tolist(), strict=True)):
         cells.setdefault(cell, []).append(node)
     return list(cells.values())
-
-
-def _children(graph: Graph, t: int) -> list[dict[int, int]]:
-    """Per node: continuation → node."""
-    level = graph.levels[t]
-    result: list[dict[int, int]] = [{} for _ in range(level.size)]
-    if t + 1 < graph.horizon:
-        words = graph.continuation(t).tolist()
-        for source, word, child in zip(level.source.tolist(), words, level.child.tolist(), strict=True):
-            result[source][word] = child
-    return result
 
 
 @dataclass(frozen=True)
@@ -251,15 +234,11 @@ def _lower(mass: Masses, nodes: Ints, outcomes: list[tuple[int, ...]]) -> tuple[
     parts: list[int] = []
     for evidence in best.duals:
         order = sorted(range(len(evidence.types)), key=lambda k: evidence.types[k] & -evidence.types[k])
-        whole = sum(masses[v] for types in evidence.types for v in _bits(types))
+        whole = sum(masses[v] for types in evidence.types for v in members(types))
         first = min(mask & -mask for mask in evidence.types)
         paid.append((first, [str(evidence.prices[k]) for k in order]))
         bound += LogSum.rational(sum(evidence.prices, Fraction(0))) * Fraction(whole, total)
         inside |= sum(evidence.types)
         parts.append(whole)
-    parts += [sum(masses[v] for v in _bits(mask)) for mask in best.classes if not mask & inside]
+    parts += [sum(masses[v] for v in members(mask)) for mask in best.classes if not mask & inside]
     return entropy(parts) + bound, [prices for _, prices in sorted(paid)]
-
-
-def _bits(mask: int) -> list[int]:
-    return [k for k in range(mask.bit_length()) if mask >> k & 1]

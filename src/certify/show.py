@@ -9,10 +9,10 @@ from certify.errors import inert
 _COLUMNS: list[tuple[str, Callable[[Step], str]]] = [
     ("t", lambda s: str(s.t)),
     ("histories", lambda s: _count(s.histories)),
-    ("history", lambda s: _bits(s.history)),
-    ("strong", lambda s: _bits(s.strong)),
-    ("required", lambda s: _bits(s.rate) if s.rate is not None else f"[{_bits(s.lower)}, {_bits(s.upper)}]"),
-    ("present", lambda s: _bits(s.instantaneous)),
+    ("history", lambda s: bits(s.history)),
+    ("strong", lambda s: bits(s.strong)),
+    ("required", lambda s: bits(s.rate) if s.rate is not None else f"[{bits(s.lower)}, {bits(s.upper)}]"),
+    ("present", lambda s: bits(s.instantaneous)),
     ("states", lambda s: "?" if s.states is None else str(s.states)),
     ("A2", lambda s: "yes" if s.a2 else "NO"),
     ("A4", lambda s: "yes" if s.a4 else "no"),
@@ -51,16 +51,16 @@ def verdict(answer: Answer) -> list[str]:
         else "Not certified at every step: where a bracket is shown, the minimum lies inside it."
     )
     machine = {
-        True: f"One machine attains every step's minimum: {_bits(answer.joint_sum or 0.0)} bits summed over the steps.",
+        True: f"One machine attains every step's minimum: {bits(answer.joint_sum or 0.0)} bits summed over the steps.",
         False: f"No single machine attains every step's minimum; the best sums to {_bracket(answer.joint_bracket)}.",
         None: f"Undecided whether one machine attains every minimum; its sum lies in {_bracket(answer.joint_bracket)}.",
     }
     lines.append(machine[answer.simultaneous])
     counts = [f"{_codes(*bracket)} with {kind.replace('_', '-')} updates" for kind, bracket in codes.brackets.items()]
     lines.append(f"Fewest codes of one machine: {', '.join(counts)}.")
-    bits = _bracket((answer.clock_free.lower, answer.clock_free.upper))
+    least = _bracket((answer.clock_free.lower, answer.clock_free.upper))
     mean = _bracket((fmean(s.lower for s in answer.steps), fmean(s.upper for s in answer.steps)))
-    lines.append(f"Without a clock, at a random step: {bits}; with one, {mean}.")
+    lines.append(f"Without a clock, at a random step: {least}; with one, {mean}.")
     lines += [f"Fewest {kind.replace('_', '-')} codes are a bracket: {why}." for kind, why in codes.reasons.items()]
     lines += [f"{w.claim} fails at step {w.t}: {w.text}" for w in answer.witnesses]
     legend = [f"{label}: {_cut(name)}" for label, name in answer.model.graph.legend.items()]
@@ -75,12 +75,13 @@ def _codes(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _bits(value: float) -> str:
+def bits(value: float) -> str:
+    """A number of bits to four places."""
     return f"{value + 0.0:.4f}".rstrip("0").rstrip(".") if value >= 0.00005 else "0"
 
 
 def _bracket(bracket: tuple[float, float]) -> str:
-    low, high = map(_bits, bracket)
+    low, high = map(bits, bracket)
     return f"{low} bits" if low == high else f"[{low}, {high}] bits"
 
 

@@ -28,7 +28,7 @@ from certify.core.model import Model
 from certify.core.reading import Rational, rational
 from certify.core.relations import blocks
 from certify.errors import UserError, inert
-from certify.machines.machine import Machine
+from certify.machines.machine import Machine, total_variation
 
 Divergence = Literal["tv", "kl"]
 _MARGIN = 1e-9  # floats nearer to a threshold than this count against us
@@ -116,11 +116,8 @@ class _Metric:
     """Distances between laws, in floats where those decide and exactly where they do not."""
 
     def __init__(self, graph: Graph, divergence: Divergence, epsilon: Fraction) -> None:
-        self.laws, self.divergence, self.epsilon = Laws(), divergence, epsilon
+        self.laws, self.divergence, self.epsilon = Laws(graph.laws), divergence, epsilon
         self.width = len(graph.actions)
-        self.rows = np.zeros((0, self.width))
-        for law in graph.laws:
-            self.laws.intern(dict(law))
         self.rows = np.array([_row(law, self.width) for law in self.laws.table])
 
     def chains(self, laws: Ints) -> Ints:
@@ -186,7 +183,7 @@ class _Metric:
         distance = _total_variation(self.rows[law], self.rows[others])
         near = distance <= 2 * self._limit
         for k in np.flatnonzero(np.abs(distance - 2 * self._limit) <= _MARGIN):
-            near[k] = _exact(self.laws.table[law], self.laws.table[others[k]]) <= 2 * self.epsilon
+            near[k] = total_variation(dict(self.laws.table[law]), dict(self.laws.table[others[k]])) <= 2 * self.epsilon
         return near
 
     def _centre(self, laws: Ints) -> int | None:
@@ -211,7 +208,11 @@ class _Metric:
         table = self.laws.table
         if self.divergence == "kl":
             return None if (laws[doubtful] != centre).any() else centre
-        return centre if all(_exact(table[centre], table[k]) <= self.epsilon for k in laws[doubtful]) else None
+        return (
+            centre
+            if all(total_variation(dict(table[centre]), dict(table[k])) <= self.epsilon for k in laws[doubtful])
+            else None
+        )
 
     @property
     def _limit(self) -> float:
@@ -261,13 +262,6 @@ def _row(law: Law, width: int) -> NDArray[np.float64]:
 
 def _total_variation(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.abs(first - second).sum(axis=-1) / 2
-
-
-def _exact(first: Law, second: Law) -> Fraction:
-    """Total variation of two laws."""
-    ours, theirs = dict(first), dict(second)
-    gaps = (abs(ours.get(a, Fraction(0)) - theirs.get(a, Fraction(0))) for a in ours.keys() | theirs.keys())
-    return sum(gaps, Fraction(0)) / 2
 
 
 def _relative(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:

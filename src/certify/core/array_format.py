@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import math
 import tokenize
 import warnings
 import zipfile
@@ -92,12 +93,9 @@ def _check_size(file: Any, size: int) -> None:
     if version not in readers:
         raise ValueError(f"arrays of version {version[0]}.{version[1]} are not read; save them with numpy.savez")
     shape, _, dtype = readers[version](file)
-    entries = 1
-    for length in shape:
-        entries *= length
     if dtype.hasobject:
         raise ValueError("an array holds Python objects")
-    if min(shape, default=0) < 0 or file.tell() + entries * dtype.itemsize != size:
+    if min(shape, default=0) < 0 or file.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError("an array has not as many bytes as its header announces")
 
 

@@ -32,18 +32,12 @@ class Tree:
 
     @staticmethod
     def of(graph: Graph, relations: list[Relation]) -> "Tree":
-        friends, children = [], []
-        for t, (level, relation) in enumerate(zip(graph.levels, relations, strict=True)):
-            friends.append(_friends(relation))
-            following: list[dict[int, int]] = [{} for _ in range(level.size)]
-            if t + 1 < graph.horizon:
-                words = graph.continuation(t).tolist()
-                for source, word, child in zip(level.source.tolist(), words, level.child.tolist(), strict=True):
-                    following[source][word] = child
-            children.append(following)
         mass = [[int(m) for m in level.mass] for level in graph.levels]
         observation = [level.observation.tolist() for level in graph.levels]
-        return Tree(mass, [level.total for level in graph.levels], observation, friends, children)
+        children = [graph.children(t) for t in range(graph.horizon)]
+        return Tree(
+            mass, [level.total for level in graph.levels], observation, list(map(_friends, relations)), children
+        )
 
     @property
     def horizon(self) -> int:

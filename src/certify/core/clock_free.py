@@ -15,7 +15,7 @@ import numpy as np
 
 from certify.core.code_states import Quotient
 from certify.core.colouring import Limits, minimum_entropy
-from certify.core.exact import Ints, Masses, as_masses, conditional_entropy, group_sums, pair, rank, representatives
+from certify.core.exact import Ints, Masses, as_masses, group_sums, label_entropy, pair, rank, representatives
 from certify.core.floors import bitmasks
 from certify.core.graph import Graph
 from certify.core.merger import Merger
@@ -69,14 +69,10 @@ class _Pool:
         weights = [int(m) * (scale // level.total) for level in graph.levels for m in level.mass]
         self.mass: Masses = as_masses(weights)
         self.observation = np.concatenate([level.observation for level in graph.levels])
-        self.total = scale * graph.horizon
 
     def rate(self, labels: list[Ints]) -> float:
         """H(label | O) in bits."""
-        fiber, fibers = rank(self.observation)
-        cell, count = rank(pair(fiber, rank(np.concatenate(labels))[0]))
-        whole = group_sums(fiber, self.mass, fibers)[fiber[representatives(cell, count)]]
-        return conditional_entropy(group_sums(cell, self.mass, count), whole, self.total)
+        return label_entropy(self.observation, np.concatenate(labels), self.mass)
 
 
 def _colour(observation: Ints, masses: Masses, conflicts: np.ndarray, seconds: float) -> tuple[Ints, float, bool]:
@@ -106,10 +102,7 @@ def _machines(quotient: Quotient, masses: Masses, enemies: list[int], colour: In
             merger.merge(int(colour[s]), s)
         leaders: dict[int, list[int]] = {}
         for s in order:
-            others = leaders.setdefault(int(quotient.observation[s]), [])
-            root = merger.find(s)
-            if all(merger.find(other) != root for other in others) and not any(merger.merge(o, s) for o in others):
-                others.append(s)
+            merger.fit(s, leaders.setdefault(int(quotient.observation[s]), []))
         yield merger.labels()
 
 

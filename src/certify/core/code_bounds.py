@@ -8,12 +8,12 @@ import numpy as np
 
 from certify.core.assignments import bits
 from certify.core.colouring import fewest_colours, heaviest_compatible_set
-from certify.core.exact import Ints, fold, pair, rank
+from certify.core.exact import Ints, pair, rank
 from certify.core.floors import bitmasks
 from certify.core.graph import Graph
 from certify.core.partition import insert
 from certify.core.rates import cell_masses
-from certify.core.relations import Matrix, Relation
+from certify.core.relations import Matrix, Relation, future_classes
 
 _EXACT_COLOURING = 300  # vertices; beyond, a greedy colouring and a greedy clique
 _BRANCHINGS = 2_000
@@ -82,16 +82,8 @@ def fiber_clique(graph: Graph, relations: Sequence[Relation]) -> list[tuple[int,
 
 
 def futures(graph: Graph) -> list[Ints]:
-    """Histories of each level by law, continuations and, recursively, what follows them, whatever is seen.
-
-    This is a machine with time-indexed updates, and it is found in linear time.
-    """
-    labels = [rank(graph.levels[-1].law)[0]]
-    for t in range(graph.horizon - 2, -1, -1):
-        level = graph.levels[t]
-        token = pair(graph.continuation(t), labels[-1][level.child])
-        labels.append(fold(rank(level.law)[0], level.source, token)[0])
-    return labels[::-1]
+    """Histories by law and what follows, whatever is seen: a time-indexed machine, found in linear time."""
+    return future_classes(graph, lambda level: rank(level.law)[0])
 
 
 def inherited(graph: Graph, cells: list[Ints]) -> list[Ints]:

@@ -25,10 +25,9 @@ def solver_ready(seconds: float) -> bool:
 def walk(graph: Graph, tables: Tables, stationary: bool) -> Labels:
     """The label that a machine gives to each node."""
     labels = [[tables[-1, 0, o] for o in graph.levels[0].observation.tolist()]]
-    for t, level in enumerate(graph.levels[:-1]):
-        step, following = 0 if stationary else t, [0] * graph.levels[t + 1].size
-        words = graph.continuation(t).tolist()
-        for source, word, child in zip(level.source.tolist(), words, level.child.tolist(), strict=True):
+    for t, level in enumerate(graph.levels[1:]):
+        step, following = 0 if stationary else t, [0] * level.size
+        for source, word, child in graph.edges(t):
             following[child] = tables[step, labels[t][source], word]
         labels.append(following)
     return labels
@@ -100,13 +99,12 @@ def _label_histories(
     """Every history of a tree has exactly one label."""
     codes = range(len(reached[0]))
     own = [[[model.new_bool_var("") for _ in codes] for _ in range(level.size)] for level in graph.levels]
-    for t, level in enumerate(graph.levels):
+    for t in range(graph.horizon):
         for labels, s in zip(own[t], q.state[t].tolist(), strict=True):
             model.add_exactly_one(labels)
             for code in codes:
                 model.add_implication(labels[code], reached[s][code])
-        words = graph.continuation(t).tolist() if t + 1 < graph.horizon else []
-        for source, word, child in zip(level.source.tolist(), words, level.child.tolist(), strict=True):
+        for source, word, child in graph.edges(t):
             for code in codes:
                 for after, move in enumerate(table[0 if stationary else t, code, word]):
                     model.add_bool_or(~own[t][source][code], ~move, own[t + 1][child][after])

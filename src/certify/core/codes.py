@@ -199,9 +199,7 @@ class _Search:
         chosen: list[list[int]] = [[] for _ in quotient.state]
         for s in order:
             self._left(merger.joins > _JOINS)
-            root, labelled = merger.find(s), chosen[0 if self.stationary else quotient.step[s]]
-            if all(merger.find(other) != root for other in labelled) and not any(merger.merge(o, s) for o in labelled):
-                labelled.append(s)
+            merger.fit(s, chosen[0 if self.stationary else quotient.step[s]])
         code = {merger.find(s): k for labelled in chosen for k, s in enumerate(labelled)}
         return np.array([code[merger.find(s)] for s in range(quotient.size)])
 

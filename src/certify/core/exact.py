@@ -109,6 +109,14 @@ def conditional_entropy(parts: Masses, wholes: Masses, total: int) -> float:
     return float(np.sum(terms, dtype=np.longdouble))
 
 
+def label_entropy(observation: Ints, label: Ints, mass: Masses) -> float:
+    """H(label | observation) in bits."""
+    cell, count = rank(pair(observation, label))
+    fiber, fibers = rank(observation)
+    whole = group_sums(fiber, mass, fibers)[fiber[representatives(cell, count)]]
+    return conditional_entropy(group_sums(cell, mass, count), whole, total_of(mass))
+
+
 def _log2_ratio(whole: int, part: int) -> float:
     if whole < 2 * part:
         return math.log1p((whole - part) / part) / math.log(2)

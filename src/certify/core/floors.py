@@ -111,11 +111,6 @@ def bitmasks(matrix: Matrix) -> list[int]:
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
-def kind_masses(level: Level, relation: Relation) -> list[int]:
-    """Mass of each kind, as Python integers."""
-    return [int(mass) for mass in group_sums(relation.kind, level.mass, relation.kinds)]
-
-
 def exact_rate(level: Level, cells: Ints) -> LogSum:
     """H(cell | O_t) as an exact number."""
     masses, _ = cell_masses(level, cells)

@@ -1,6 +1,6 @@
 """The layered history graph: one level per step, one node per history (or per set of histories with equal futures)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -34,12 +34,17 @@ class Names(Protocol):
     def __len__(self) -> int: ...
 
 
+def law_text(law: Mapping[str, Fraction]) -> str:
+    """A law as people write it: ``left`` or ``left 7/10, right 3/10``."""
+    return next(iter(law)) if len(law) == 1 else ", ".join(f"{action} {p}" for action, p in law.items())
+
+
 class Laws:
     """Interned action laws: equal laws have equal ids."""
 
-    def __init__(self) -> None:
-        self.table: list[Law] = []
-        self._ids: dict[Law, int] = {}
+    def __init__(self, table: Iterable[Law] = ()) -> None:
+        self.table = list(table)
+        self._ids = {law: k for k, law in enumerate(self.table)}
 
     def intern(self, law: Mapping[int, Fraction]) -> int:
         key = tuple(sorted((action, p) for action, p in law.items() if p))
@@ -100,6 +105,18 @@ class Graph:
         level = self.levels[t]
         return level.action * len(self.observations) + self.levels[t + 1].observation[level.child]
 
+    def edges(self, t: int) -> Iterator[tuple[int, int, int]]:
+        """(source, continuation, child) of each edge that leaves level t; the last level has none."""
+        level, words = self.levels[t], self.continuation(t).tolist() if t + 1 < self.horizon else []
+        return zip(level.source.tolist(), words, level.child.tolist(), strict=True)
+
+    def children(self, t: int) -> list[dict[int, int]]:
+        """Of each node of level t: continuation → node."""
+        result: list[dict[int, int]] = [{} for _ in range(self.levels[t].size)]
+        for source, word, child in self.edges(t):
+            result[source][word] = child
+        return result
+
     def label(self, observation: SupportsIndex) -> str:
         """An observation in a few letters: its name, or ``obs#12`` by its number where the name is long."""
         name = self.observations[observation]
@@ -123,11 +140,8 @@ class Graph:
         return words[::-1]
 
     def law_text(self, law: int) -> str:
-        """A law as people write it: ``left`` or ``left 7/10, right 3/10``."""
-        entries = self.laws[law]
-        if len(entries) == 1:
-            return self.actions[entries[0][0]]
-        return ", ".join(f"{self.actions[a]} {p}" for a, p in entries)
+        """A law of the table as people write it."""
+        return law_text({self.actions[a]: p for a, p in self.laws[law]})
 
 
 @dataclass(frozen=True)

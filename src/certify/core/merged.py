@@ -103,21 +103,18 @@ def generate(
     return _assemble(layers, tuple(world.observations), tuple(world.actions), world.laws)
 
 
+@dataclass
 class _World(Generic[S]):
     """The user's callables, each asked once for a step and a state, with states and names as numbers."""
 
-    def __init__(
-        self,
-        observe: Callable[[int, S], Mapping[str, Rational] | str],
-        expert: Callable[[int, S], Mapping[str, Rational] | str],
-        move: Callable[[int, S, str], Mapping[S, Rational] | S],
-    ) -> None:
-        self.observe, self.expert, self.move = observe, expert, move
-        self.states: dict[S, int] = {}
-        self.values: list[S] = []
-        self.observations: dict[str, int] = {}
-        self.actions: dict[str, int] = {}
-        self.laws = Laws()
+    observe: Callable[[int, S], Mapping[str, Rational] | str]
+    expert: Callable[[int, S], Mapping[str, Rational] | str]
+    move: Callable[[int, S, str], Mapping[S, Rational] | S]
+    states: dict[S, int] = field(default_factory=dict)
+    values: list[S] = field(default_factory=list)
+    observations: dict[str, int] = field(default_factory=dict)
+    actions: dict[str, int] = field(default_factory=dict)
+    laws: Laws = field(default_factory=Laws)
 
     def begin(self, start: Mapping[S, Fraction]) -> dict[tuple[int, Belief], int]:
         """The beliefs after the first observation, with their masses."""
@@ -266,9 +263,6 @@ def _count(paths: Masses, child: Ints, size: int) -> Masses:
 
 def unfold(graph: Graph) -> Graph:
     """The tree of all histories of a merged graph: one node a history."""
-    laws = Laws()
-    for law in graph.laws:
-        laws.intern(dict(law))
     levels: list[list[Node]] = []
     originals = list(range(graph.levels[0].size))
     masses = [Fraction(int(mass), graph.levels[0].total) for mass in graph.levels[0].mass]
@@ -295,7 +289,7 @@ def unfold(graph: Graph) -> Graph:
             nodes.append(node)
         levels.append(nodes)
         originals, masses = following, following_masses
-    return assemble(levels, graph.observations, graph.actions, laws)
+    return assemble(levels, graph.observations, graph.actions, Laws(graph.laws))
 
 
 def _laws_of(shares: list[dict[int, int]], laws: Laws) -> tuple[Ints, dict[int, dict[int, int]]]:

@@ -47,6 +47,12 @@ class Merger:
             self.enemies[a] |= self.enemies[b]
         return True
 
+    def fit(self, state: int, labelled: list[int]) -> None:
+        """Join a state to the first of the labelled ones that takes it; else it is one of them."""
+        root = self.find(state)
+        if all(self.find(other) != root for other in labelled) and not any(self.merge(o, state) for o in labelled):
+            labelled.append(state)
+
     def labels(self) -> Ints:
         """The number of each state's label."""
         numbers: dict[int, int] = {}

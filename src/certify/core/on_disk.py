@@ -13,6 +13,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
@@ -225,31 +226,21 @@ def _arrows(node: Ints, count: int, source: Ints, action: Ints, target: Ints, fl
     return {"source": node[source[edge]], "action": action[edge], "child": target[edge], "flow": total}
 
 
-class _runner:
+@contextmanager
+def _runner(engine: Engine) -> Iterator[Run]:
     """Work off parts in threads here, or on a Ray cluster; one that is running is used, else one is started."""
-
-    def __init__(self, engine: Engine) -> None:
-        if engine not in ("local", "ray"):
-            raise UserError("engine", f"expected 'local' or 'ray', not {engine!r}")
-        self._ray = import_optional("ray", "cluster") if engine == "ray" else None
-        self._started = False
-
-    def __enter__(self) -> Run:
-        if self._ray is None:
-            self._pool = ThreadPoolExecutor(os.cpu_count())
-            return self._pool.map
-        if not self._ray.is_initialized():
-            self._ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-            self._started = True
-        return self._on_ray
-
-    def _on_ray(self, work: Callable[[Part], Any], jobs: list[Part]) -> Iterator[Any]:
-        ray: Any = self._ray
-        remote = ray.remote(work)
-        yield from map(ray.get, [remote.remote(job) for job in jobs])
-
-    def __exit__(self, *_: object) -> None:
-        if self._ray is None:
-            self._pool.shutdown()
-        elif self._started:
-            self._ray.shutdown()
+    if engine not in ("local", "ray"):
+        raise UserError("engine", f"expected 'local' or 'ray', not {engine!r}")
+    if engine == "local":
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            yield pool.map
+        return
+    ray: Any = import_optional("ray", "cluster")
+    started = not ray.is_initialized()
+    if started:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        yield lambda work, jobs: map(ray.get, [ray.remote(work).remote(job) for job in jobs])
+    finally:
+        if started:
+            ray.shutdown()

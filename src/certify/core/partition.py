@@ -276,7 +276,9 @@ class CoverSearch:
         self.nodes = nodes
         try:
             while not self.complete:
-                self._try_covers()
+                count = int(np.searchsorted(self.slack, min(self.reach, self.ceiling), side="right"))
+                self.incidence = _incidence(self.masks[:count], len(self.family.weights))
+                self._descend((1 << len(self.family.weights)) - 1, np.arange(count), 0.0, [])
                 self.searched = max(0.0, math.floor((self.reach - REACH_ERROR) * PRICE_GRID) / PRICE_GRID)
                 self.complete = self.reach >= self.ceiling
                 self.reach *= _REACH_GROWTH
@@ -289,12 +291,6 @@ class CoverSearch:
         if purer(masses, self.masses):
             self.best, self.masses = cover, masses
             self.ceiling = self._ceiling()
-
-    def _try_covers(self) -> None:
-        """Visit every exact cover of total slack within reach and ceiling."""
-        count = int(np.searchsorted(self.slack, min(self.reach, self.ceiling), side="right"))
-        self.incidence = _incidence(self.masks[:count], len(self.family.weights))
-        self._descend((1 << len(self.family.weights)) - 1, np.arange(count), 0.0, [])
 
     def _descend(self, uncovered: int, usable: NDArray[np.int64], spent: float, chosen: list[int]) -> None:
         """Cover the uncovered vertex that has the fewest usable sets; these are disjoint from `chosen`."""

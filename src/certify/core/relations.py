@@ -6,7 +6,7 @@ one observation conflict. Where it is not, the conflicting pairs of the (observa
 A transitive closure is never taken.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -92,11 +92,16 @@ def backwards(graph: Graph, pair_limit: int = PAIR_LIMIT) -> Iterator[Relation]:
 
 def strong_classes(graph: Graph) -> list[Ints]:
     """Γˢ_t at every level: equal observation, law and continuation support, and recursively so."""
-    classes = [graph.levels[-1].group[0]]
+    return future_classes(graph, lambda level: level.group[0])
+
+
+def future_classes(graph: Graph, now: Callable[[Level], Ints]) -> list[Ints]:
+    """Histories of each level by what `now` says of them, continuations and, recursively, what follows them."""
+    classes = [now(graph.levels[-1])]
     for t in range(graph.horizon - 2, -1, -1):
         level = graph.levels[t]
         token = pair(graph.continuation(t), classes[-1][level.child])
-        classes.append(fold(level.group[0], level.source, token)[0])
+        classes.append(fold(now(level), level.source, token)[0])
     return classes[::-1]
 
 

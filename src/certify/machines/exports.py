@@ -2,18 +2,12 @@
 
 import json
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from html import escape
 
-from certify.core.graph import LONG
+from certify.core.graph import LONG, law_text
 from certify.machines.machine import Machine, State
 
 _COLUMN, _ROW, _BOX, _MARGIN = 236, 74, (176, 46), 30
-
-
-def law_text(law: dict[str, Fraction]) -> str:
-    """``left`` or ``left 7/10, right 3/10``."""
-    return next(iter(law)) if len(law) == 1 else ", ".join(f"{action} {p}" for action, p in law.items())
 
 
 def to_json(machine: Machine) -> str:

@@ -1,7 +1,9 @@
 """The minimal machine: memory states Γ_t, update Φ_t, policy π; it runs as a policy and refuses what no expert does."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from certify.core.exact import Ints, pair, rank, representatives
 from certify.core.graph import Graph
 from certify.errors import OffSupportError
 from certify.machines.naming import name_cells
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Machine:
         return worst
 
 
-def total_variation(first: dict[str, Fraction], second: dict[str, Fraction]) -> Fraction:
+def total_variation(first: Mapping[K, Fraction], second: Mapping[K, Fraction]) -> Fraction:
     """Half the sum of absolute differences."""
     names = first.keys() | second.keys()
     return sum((abs(first.get(a, Fraction(0)) - second.get(a, Fraction(0))) for a in names), Fraction(0)) / 2

@@ -76,9 +76,7 @@ class Merger(core.Merger):
         """Each state joins the first earlier one that takes it."""
         labelled: list[int] = []
         for state in states:
-            root = self.find(state)
-            if all(self.find(other) != root for other in labelled) and not any(self.merge(o, state) for o in labelled):
-                labelled.append(state)
+            self.fit(state, labelled)
 
 
 def minimise(merger: Merger) -> None:

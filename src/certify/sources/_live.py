@@ -41,12 +41,19 @@ class Actions:
         raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is not an action; the actions are {known}")
 
 
-def numbered(task: str, first: int, count: int, names: Sequence[str] | None) -> Actions:
-    """Discrete actions: names as given, or the numbers themselves."""
-    names = [str(first + k) for k in range(count)] if names is None else list(names)
-    if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) for name in names):
-        raise UserError(f"{task}.actions", f"expected {count} different names, not {names}")
-    return Actions(task, {name: first + k for k, name in enumerate(names)})
+def named_actions(
+    task: str, given: Sequence[str] | Mapping[str, Any] | None, space: Any, first: str, count: str
+) -> Actions:
+    """Actions as they are given, or those of a discrete space; `first` and `count` are its attributes."""
+    if isinstance(given, Mapping):
+        return Actions(task, given)
+    if not hasattr(space, first) or not hasattr(space, count):
+        raise UserError(f"{task}.actions", f"{space} is not discrete; give actions={{name: value, …}}")
+    start, size = int(getattr(space, first)), int(getattr(space, count))
+    names = [str(start + k) for k in range(size)] if given is None else list(given)
+    if len(names) != size or len(set(names)) != size or not all(isinstance(name, str) for name in names):
+        raise UserError(f"{task}.actions", f"expected {size} different names, not {names}")
+    return Actions(task, {name: start + k for k, name in enumerate(names)})
 
 
 def by_name(expert: Expert[H], actions: Actions, live: Any) -> Callable[[H, History], Law]:

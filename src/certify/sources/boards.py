@@ -9,10 +9,9 @@ from itertools import combinations
 from typing import Any
 
 from certify.optional import import_optional
-from certify.sources._live import StateExpert
 from certify.sources.adapter import END, Adapter, Legend
 from certify.sources.cards import CardGame, Chances
-from certify.sources.gym import from_gym
+from certify.sources.gym import from_seeds
 
 SIDE, MINES = 4, 2  # of the small MineSweeper
 Cell = tuple[int, int]
@@ -115,17 +114,9 @@ def by_layouts(name: str, layouts: int = 32, horizon: int = 24) -> Adapter[int]:
         memory.clear()
         return env.reset(seed=seed)
 
-    return from_gym(
-        env,
-        list(range(layouts)),
-        StateExpert(lambda live: player(live, memory)),
-        horizon,
-        set_hidden=start,
-        actions=cells,
-        symbol=Legend(),
-        name=name,
-        modified=f"{layouts} boards, first {horizon} steps",
-    )
+    modified = f"{layouts} boards, first {horizon} steps"
+    given = {"actions": cells, "symbol": Legend(), "name": name, "modified": modified}
+    return from_seeds(env, layouts, lambda live: player(live, memory), horizon, start, **given)
 
 
 def _safe(env: Any, _: dict[Any, Any]) -> Cell:

@@ -82,8 +82,7 @@ class CardGame:
 def repeat_first(horizon: int = 13, decks: int = 1) -> CardGame:
     """Say the suit of the first card at every step."""
 
-    def start() -> Chances:
-        return {(suit, suit, left): p for suit, left, p in _draw((13 * decks,) * SUITS)}
+    start: Chances = {(suit, suit, left): p for suit, left, p in _draw((13 * decks,) * SUITS)}
 
     def move(_: int, state: tuple[int, int, Counts], __: str) -> Chances:
         return {(state[0], suit, left): p for suit, left, p in _draw(state[2])}
@@ -93,7 +92,7 @@ def repeat_first(horizon: int = 13, decks: int = 1) -> CardGame:
 
     name = f"POPGym RepeatFirst ({decks} deck{'s' * (decks > 1)})"
     shown, said = (lambda _, s: str(s[1])), (lambda _, s: str(s[0]))
-    return CardGame(name, horizon, _cut(horizon, FULL_DECK * decks - 1), start(), shown, said, move, environment)
+    return CardGame(name, horizon, _cut(horizon, FULL_DECK * decks - 1), start, shown, said, move, environment)
 
 
 def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
@@ -101,8 +100,7 @@ def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
     if k < 1:
         raise UserError("repeat_previous.k", f"expected at least 1, the present card, not {k}")
 
-    def start() -> Chances:
-        return {((suit,), left): p for suit, left, p in _draw((13 * decks,) * SUITS)}
+    start: Chances = {((suit,), left): p for suit, left, p in _draw((13 * decks,) * SUITS)}
 
     def move(_: int, state: tuple[tuple[int, ...], Counts], __: str) -> Chances:
         return {((*state[0], suit)[-k:], left): p for suit, left, p in _draw(state[1])}
@@ -116,7 +114,7 @@ def repeat_previous(k: int = 4, horizon: int = 8, decks: int = 1) -> CardGame:
     name = f"POPGym RepeatPrevious (k={k})"
     usual = {2: 32, 3: 64}.get(decks, 4)  # what the package registers with so many decks
     modified = _joined("" if k == usual else f"k={k} instead of {usual}", _cut(horizon, FULL_DECK * decks - 1))
-    return CardGame(name, horizon, modified, start(), lambda _, s: str(s[0][-1]), said, move, environment)
+    return CardGame(name, horizon, modified, start, lambda _, s: str(s[0][-1]), said, move, environment)
 
 
 KINDS = {"colors": 2, "suits": 4, "ranks": 13}
@@ -152,8 +150,7 @@ def autoencode(cards: int = 8) -> CardGame:
     if cards % SUITS or cards < SUITS:
         raise UserError("autoencode.cards", f"expected a multiple of {SUITS}, not {cards}")
 
-    def start() -> Chances:
-        return {((suit,), left): p for suit, left, p in _draw((cards // SUITS,) * SUITS)}
+    start: Chances = {((suit,), left): p for suit, left, p in _draw((cards // SUITS,) * SUITS)}
 
     def move(t: int, state: tuple[tuple[int, ...], Counts], __: str) -> Chances:
         if t < cards:
@@ -172,7 +169,7 @@ def autoencode(cards: int = 8) -> CardGame:
         return game
 
     modified = "" if cards == FULL_DECK else f"deck of {cards} cards instead of {FULL_DECK}"
-    return CardGame("POPGym Autoencode", 2 * cards - 1, modified, start(), shown, said, move, environment)
+    return CardGame("POPGym Autoencode", 2 * cards - 1, modified, start, shown, said, move, environment)
 
 
 def higher_lower(ranks: int = 3, horizon: int = 8, decks: int = 1) -> CardGame:
@@ -182,8 +179,7 @@ def higher_lower(ranks: int = 3, horizon: int = 8, decks: int = 1) -> CardGame:
         reason = f"expected 2 to 13 ranks and a horizon below the {cards} cards; several decks have 13 ranks"
         raise UserError("higher_lower", reason)
 
-    def start() -> Chances:
-        return {(rank, left): p for rank, left, p in _draw((SUITS * decks,) * ranks)}
+    start: Chances = {(rank, left): p for rank, left, p in _draw((SUITS * decks,) * ranks)}
 
     def move(_: int, state: tuple[int, Counts], __: str) -> Chances:
         return {(rank, left): p for rank, left, p in _draw(state[1])}
@@ -199,7 +195,7 @@ def higher_lower(ranks: int = 3, horizon: int = 8, decks: int = 1) -> CardGame:
         return game
 
     modified = _joined("" if ranks == 13 else f"deck of {ranks} ranks", _cut(horizon, cards - 1))
-    return CardGame("POPGym HigherLower", horizon, modified, start(), lambda _, s: str(s[0]), said, move, environment)
+    return CardGame("POPGym HigherLower", horizon, modified, start, lambda _, s: str(s[0]), said, move, environment)
 
 
 def shrink(deck: Any, cards: int) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from certify.core.exact import Ints, conditional_entropy, group_sums, pair, rank, representatives
 from certify.core.floors import Floor, floors
 from certify.core.graph import Episodes, Graph, Laws, build
-from certify.core.model import Model
+from certify.core.model import Model, episode_nodes
 from certify.core.relations import Relation, compatibility, strong_classes
 from certify.errors import UserError
+from certify.show import bits
 
 MOST_HISTORIES = 500  # of a model whose resamples are certified again
 MOST_KINDS = 8  # in one colouring of such a model
@@ -118,7 +119,7 @@ class Recording:
             raise UserError("resamples", f"expected at least one resample, not {resamples}")
         draw = np.random.default_rng(seed)
         bounds = np.cumsum(self.counts)
-        kept = None if self.small else _Kept(self.episodes, self.floors)
+        kept = None if self.small else _Kept(self.model, self.floors)
         ends = np.empty((2, resamples, self.model.horizon))
         for k in range(resamples):
             drawn = np.searchsorted(bounds, draw.integers(0, bounds[-1], bounds[-1]), side="right")
@@ -150,7 +151,7 @@ class Recording:
         graph, counts = self.model.graph, self.counts
         rows = [("t", "rate", "95 % interval")]
         for t, (floor, interval) in enumerate(zip(self.floors, self.bootstrap(resamples, seed), strict=True)):
-            rate = _bits(floor.upper) if floor.proved else _range(floor.lower, floor.upper)
+            rate = bits(floor.upper) if floor.proved else _range(floor.lower, floor.upper)
             rows.append((str(t + 1), rate, _range(*interval)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         how = "each certified again" if self.small else "the cells of the full data kept"
@@ -185,12 +186,8 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 
-def _bits(value: float) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") if value >= 0.00005 else "0"
-
-
 def _range(low: float, high: float) -> str:
-    return f"[{_bits(low)}, {_bits(high)}]"
+    return f"[{bits(low)}, {bits(high)}]"
 
 
 def _undrawn(graph: Graph) -> int:
@@ -209,16 +206,13 @@ def _floors(graph: Graph, relations: list[Relation], seconds: float) -> list[Flo
 def _resampled(episodes: Episodes, weight: Ints, seconds: float) -> tuple[list[float], list[float]]:
     """Both ends of every step's least memory, had only these episodes been recorded."""
     kept = np.flatnonzero(weight)
-    laws = Laws()  # a copy: building interns the averages of laws that disagree
-    for law in episodes.laws.table:
-        laws.intern(dict(law))
     drawn = replace(
         episodes,
         observation=episodes.observation[kept],
         action=episodes.action[kept],
         law=episodes.law[kept],
         weight=weight[kept],
-        laws=laws,
+        laws=Laws(episodes.laws.table),  # a copy: building interns the averages of laws that disagree
         origin=episodes.origin[kept],
         empirical=True,
     )
@@ -230,15 +224,12 @@ def _resampled(episodes: Episodes, weight: Ints, seconds: float) -> tuple[list[f
 class _Kept:
     """Fixed cells P_t, whose H(P_t | O_t) is asked for under other weights of the episodes."""
 
-    def __init__(self, episodes: Episodes, found: list[Floor]) -> None:
+    def __init__(self, model: Model, floors: list[Floor]) -> None:
+        assert model.episodes is not None, "a recording lists its episodes"
         self.columns: list[tuple[Ints, Ints]] = []  # of each step: every episode's cell, and every cell's fiber
-        node = rank(episodes.observation[:, 0])[0]  # histories are numbered as `build` numbers them
-        for t, floor in enumerate(found):
-            observation = episodes.observation[:, t]
-            cell, cells = rank(pair(observation, floor.cells[node]))
-            self.columns.append((cell, rank(observation)[0][representatives(cell, cells)]))
-            if t + 1 < len(found):
-                node = rank(pair(pair(node, episodes.action[:, t]), episodes.observation[:, t + 1]))[0]
+        for floor, node, seen in zip(floors, episode_nodes(model), model.episodes.observation.T, strict=True):
+            cell, cells = rank(pair(seen, floor.cells[node]))
+            self.columns.append((cell, rank(seen)[0][representatives(cell, cells)]))
 
     def rates(self, weight: Ints) -> list[float]:
         result: list[float] = []

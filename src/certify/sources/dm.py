@@ -10,8 +10,9 @@ from certify.core.model import Model
 from certify.core.reading import Rational
 from certify.errors import UserError
 from certify.optional import import_optional
-from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
+from certify.sources._live import Expert, StateExpert, by_name, named_actions, set_attribute
 from certify.sources.adapter import MOST_EPISODES, Adapter, H, History, readable
+from certify.zoo.registry import require
 
 __all__ = ["StateExpert", "discounting_chain", "from_dm", "memory_chain", "umbrella_chain", "umbrella_model"]
 
@@ -42,7 +43,7 @@ def from_dm(
             raise UserError(task, f"is not a dm_env environment: it has no {part}")
     if not callable(set_hidden):
         raise UserError(task, "set_hidden must be a function of environment and hidden value")
-    table = _actions(env, actions, task)
+    table = named_actions(task, actions, env.action_spec(), "minimum", "num_values")
 
     def reset(value: H) -> Any:
         first = set_hidden(env, value)
@@ -57,15 +58,6 @@ def from_dm(
     return Adapter(task, horizon, hidden, reset, step, by_name(expert, table, env), symbol, modified)
 
 
-def _actions(env: Any, actions: Sequence[str] | Mapping[str, Any] | None, task: str) -> Actions:
-    if isinstance(actions, Mapping):
-        return Actions(task, actions)
-    spec = env.action_spec()
-    if not hasattr(spec, "num_values"):
-        raise UserError(f"{task}.actions", f"{type(spec).__name__} is not discrete; give actions={{name: value, …}}")
-    return numbered(task, int(spec.minimum), int(spec.num_values), actions)
-
-
 def memory_chain(bits: int = 1, delay: int = 10, kind: Any = None) -> Adapter[tuple[Bits, int]]:
     """bsuite's memory_len (one bit) and memory_size (delay 2): bits shown at the first two steps, one asked for later.
 
@@ -73,8 +65,8 @@ def memory_chain(bits: int = 1, delay: int = 10, kind: Any = None) -> Adapter[tu
     environment, where it is not bsuite's own.
     """
     name = f"memory-chain bits={bits} delay={delay}"
-    _require(bits >= 1 and delay >= 1, name, "bits and delay are at least 1")
-    _require(bits < 40 and bits * 2**bits <= MOST_EPISODES, name, "too many bits to enumerate; 13 are possible")
+    require(bits >= 1 and delay >= 1, name, "bits and delay are at least 1")
+    require(bits < 40 and bits * 2**bits <= MOST_EPISODES, name, "too many bits to enumerate; 13 are possible")
     kind = kind or import_optional("bsuite.environments.memory_chain", "sources").MemoryChain
     env = kind(memory_length=delay, num_bits=bits, seed=0)
 
@@ -118,9 +110,9 @@ def umbrella_chain(length: int = 20, distractors: int = 0, *, shown: int | None 
     """
     shown = distractors if shown is None else shown
     name = f"umbrella-chain length={length} distractors={distractors}"
-    _require(length >= 1 and 0 <= shown <= distractors, name, "length is at least 1, 0 ≤ shown ≤ distractors")
+    require(length >= 1 and 0 <= shown <= distractors, name, "length is at least 1, 0 ≤ shown ≤ distractors")
     reason = "too many distractors to enumerate; use umbrella_model, or leave some out by shown="
-    _require(shown * length < 40 and 4 * 2 ** (shown * length) <= MOST_EPISODES, name, reason)
+    require(shown * length < 40 and 4 * 2 ** (shown * length) <= MOST_EPISODES, name, reason)
     env = import_optional("bsuite.environments.umbrella_chain", "sources").UmbrellaChain(length, distractors, seed=0)
     generator = env._rng
 
@@ -153,9 +145,9 @@ def umbrella_chain(length: int = 20, distractors: int = 0, *, shown: int | None 
 def umbrella_model(length: int = 20, distractors: int = 1) -> Model:
     """The umbrella chain as a generative model: histories that differ in past distractors alone share a node."""
     name = f"umbrella-chain length={length} distractors={distractors}"
-    _require(length >= 1 and 0 <= distractors, name, "length is at least 1, distractors at least 0")
+    require(length >= 1 and 0 <= distractors, name, "length is at least 1, distractors at least 0")
     reason = "too many distractors to list; leave some out: umbrella_chain(…, shown=0)"
-    _require(distractors < 20 and 2 * 4**distractors * length <= MOST_EPISODES, name, reason)
+    require(distractors < 20 and 2 * 4**distractors * length <= MOST_EPISODES, name, reason)
 
     def observe(t: int, state: Bits) -> dict[str, Rational]:
         seen = (*state, 1 - (t - 1) / length)
@@ -195,8 +187,3 @@ def discounting_chain(mapping_seed: int | None = 0) -> Adapter[int]:
 def _time(history: History) -> int:
     """The step t of a history o₁ a₁ … o_t."""
     return (len(history) + 1) // 2
-
-
-def _require(holds: bool, place: str, reason: str) -> None:
-    if not holds:
-        raise UserError(place, reason)

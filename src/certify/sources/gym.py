@@ -12,10 +12,10 @@ from typing import Any
 from certify.core.reading import Rational
 from certify.errors import UserError
 from certify.optional import import_optional
-from certify.sources._live import Actions, Expert, StateExpert, by_name, numbered, set_attribute
+from certify.sources._live import Expert, StateExpert, by_name, named_actions, set_attribute
 from certify.sources.adapter import Adapter, H, readable
 
-__all__ = ["StateExpert", "by_attribute", "by_options", "by_seed", "from_gym"]
+__all__ = ["StateExpert", "by_attribute", "by_options", "by_seed", "from_gym", "from_seeds"]
 
 Start = Callable[[Any, H], tuple[Any, Any]]  # (env, hidden) → what `reset` returns: first observation and info
 
@@ -43,7 +43,7 @@ def from_gym(
     task = name or _name(env)
     if not callable(set_hidden):
         raise UserError(task, "set_hidden must be by_options(…), by_attribute(…), by_seed(…) or a function")
-    table = _actions(env, actions, task)
+    table = named_actions(task, actions, env.action_space, "start", "n")
 
     def reset(value: H) -> Any:
         return _first(set_hidden(env, value), task)
@@ -55,6 +55,13 @@ def from_gym(
         return result[0], bool(result[2] or result[3])
 
     return Adapter(task, horizon, hidden, reset, step, by_name(expert, table, env.unwrapped), symbol, modified)
+
+
+def from_seeds(
+    env: Any, seeds: int, act: Callable[[Any], Any], horizon: int, start: Start[int], **given: Any
+) -> Adapter[int]:
+    """The first so many seeds as hidden values, and `act(env)` as the expert; `given` as `from_gym` takes it."""
+    return from_gym(env, list(range(seeds)), StateExpert(act), horizon, set_hidden=start, **given)
 
 
 def by_options(
@@ -164,15 +171,6 @@ def _keywords(env: Any) -> set[str]:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return {"seed", "options"}
     return set(parameters)
-
-
-def _actions(env: Any, actions: Sequence[str] | Mapping[str, Any] | None, task: str) -> Actions:
-    if isinstance(actions, Mapping):
-        return Actions(task, actions)
-    space = env.action_space
-    if not hasattr(space, "n") or not hasattr(space, "start"):
-        raise UserError(f"{task}.actions", f"{space} is not Discrete; give actions={{name: value, …}}")
-    return numbered(task, int(space.start), int(space.n), actions)
 
 
 def _first(result: Any, task: str) -> Any:

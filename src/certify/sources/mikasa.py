@@ -14,11 +14,10 @@ import numpy as np
 
 from certify.core.model import Model
 from certify.errors import UserError
-from certify.sources._live import StateExpert
 from certify.sources.adapter import Adapter, Legend, to_model
 from certify.sources.checkout import load
 from certify.sources.dm import memory_chain
-from certify.sources.gym import by_seed, from_gym
+from certify.sources.gym import by_seed, from_gym, from_seeds
 from certify.sources.minigrid import from_minigrid
 
 SEEDS = 64
@@ -150,16 +149,8 @@ def _by_seeds(
 
     modified = ", ".join(filter(None, [also, f"{SEEDS} seeds, first {horizon} steps"]))
     legend = Legend(8)
-    return from_gym(
-        env,
-        list(range(SEEDS)),
-        StateExpert(act),
-        horizon,
-        set_hidden=begin,
-        symbol=lambda raw: legend(_digest(raw)),
-        name=name,
-        modified=modified,
-    )
+    given = {"symbol": lambda raw: legend(_digest(raw)), "name": name, "modified": modified}
+    return from_seeds(env, SEEDS, act, horizon, begin, **given)
 
 
 def _digest(raw: Any) -> str:

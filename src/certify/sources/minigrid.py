@@ -8,9 +8,8 @@ from typing import Any
 
 from certify.errors import UserError
 from certify.optional import import_optional
-from certify.sources._live import StateExpert
 from certify.sources.adapter import Adapter, Legend
-from certify.sources.gym import from_gym
+from certify.sources.gym import from_seeds
 from certify.sources.minigrid_planner import FORWARD, LEFT, plan
 
 NOT_FOR_THE_BOT = ("KeyInBox", "UnlockToUnlock", "Carrying")  # it fails or does not end there; the planner acts
@@ -62,14 +61,5 @@ def from_minigrid(name: str, layouts: int = 16, horizon: int = 24, full: bool = 
         return plan(live)
 
     modified = f"{layouts} layouts, at most {horizon} steps" + ", whole grid in view" * full
-    legend, label = Legend(), name + " (full view)" * full
-    return from_gym(
-        env,
-        list(range(layouts)),
-        StateExpert(act),
-        horizon,
-        set_hidden=start,
-        symbol=legend,
-        name=label,
-        modified=modified,
-    )
+    label = name + " (full view)" * full
+    return from_seeds(env, layouts, act, horizon, start, symbol=Legend(), name=label, modified=modified)

@@ -23,7 +23,7 @@ from certify.core.graph import Graph
 from certify.core.merged import unfold
 from certify.core.model import Model
 from certify.core.rates import conditional_rate
-from certify.core.relations import Matrix
+from certify.core.relations import Matrix, blocks
 from certify.errors import UserError
 from certify.machines.machine import Machine, State
 from certify.optional import import_optional
@@ -419,7 +419,7 @@ def _distinctions(
     counts = {needed: [0] * graph.horizon for needed in (True, False)}
     examples: dict[bool, list[Pair]] = {True: [], False: []}
     for t, relation in enumerate(answer.relations):
-        for nodes in _fibers(graph.levels[t].observation):
+        for nodes in blocks(graph.levels[t].observation):
             cell, size = rank(pair(relation.kind[nodes], labels[t][nodes]))
             first, sizes = nodes[representatives(cell, size)], np.bincount(cell)
             required, made = relation.conflict_matrix(relation.kind[first]), separates[t](labels[t][first])
@@ -431,12 +431,6 @@ def _distinctions(
                     examples[needed].append(_pair(answer, t, int(first[one]), int(first[two]), needed))
     pairs = tuple(examples[False]), tuple(examples[True])
     return Distinctions(by, tuple(bits), tuple(counts[False]), tuple(counts[True]), *pairs, carried)
-
-
-def _fibers(observation: Ints) -> list[Ints]:
-    """The nodes of each observation."""
-    order = np.argsort(observation, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(observation[order])) + 1)
 
 
 def _upper(matrix: Matrix) -> Iterator[tuple[int, int]]:

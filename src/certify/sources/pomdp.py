@@ -30,6 +30,14 @@ Belief = tuple[tuple[int, Fraction], ...]  # sorted (state, probability), no zer
 Hidden = tuple[int, str, Hashable]  # state, last observation, node of the policy
 
 
+def _law_of(laws: Mapping[Any, Law] | Callable[[Any], Law], key: Hashable, kind: str = "") -> Law:
+    if not isinstance(laws, Mapping):
+        return laws(key)
+    if key not in laws:
+        raise UserError("policy", f"has no action for {kind}{key!r}")
+    return laws[key]
+
+
 @dataclass(frozen=True)
 class Controller:
     """A finite-state policy: `action` of each node, and `move` to the next one by what was done and seen.
@@ -42,11 +50,7 @@ class Controller:
     move: Mapping[Any, Hashable] | Callable[[Any, str, str], Hashable]
 
     def law(self, node: Hashable) -> Law:
-        if not isinstance(self.action, Mapping):
-            return self.action(node)
-        if node not in self.action:
-            raise UserError("policy", f"has no action for {node!r}")
-        return self.action[node]
+        return _law_of(self.action, node)
 
     def after(self, node: Hashable, action: str, observation: str) -> Hashable:
         if not isinstance(self.move, Mapping):
@@ -64,11 +68,7 @@ class Privileged:
     action: Mapping[str, Law] | Callable[[str], Law]
 
     def law(self, state: str) -> Law:
-        if not isinstance(self.action, Mapping):
-            return self.action(state)
-        if state not in self.action:
-            raise UserError("policy", f"has no action for the state {state!r}")
-        return self.action[state]
+        return _law_of(self.action, state, "the state ")
 
 
 # a table takes the observations received so far (none before the first action), a function the whole history

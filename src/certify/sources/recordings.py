@@ -259,22 +259,19 @@ class _Reader(Numbers):
 
     def merge(self, laws: list[Ids]) -> Episodes:
         """Equal trajectories with equal laws become one, whose weight is their number."""
-        counts: dict[tuple[Row, Ids], int] = {}
-        origin: list[int] = []
+        takers: dict[tuple[Row, Ids], list[int]] = {}  # which episodes took it
         for k, trajectory in enumerate(zip(self.rows, laws, strict=True)):
-            if trajectory not in counts:
-                origin.append(k)
-            counts[trajectory] = counts.get(trajectory, 0) + 1
-        pairs = np.array([row for row, _ in counts], np.int64)
+            takers.setdefault(trajectory, []).append(k)
+        pairs = np.array([row for row, _ in takers], np.int64)
         return Episodes(
             pairs[:, :, 0],
             pairs[:, :, 1],
-            np.array([ids for _, ids in counts], np.int64),
-            as_masses(counts.values()),
+            np.array([ids for _, ids in takers], np.int64),
+            as_masses(map(len, takers.values())),
             self.symbols,
             tuple(self.actions),
             self.laws,
-            np.array(origin, np.int64),
+            np.array([first for first, *_ in takers.values()], np.int64),
             empirical=any(len(law) > 1 for law in self.laws.table),  # draws from such laws are samples
         )
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from certify import Model
 from certify.core.colouring import Budget, Limits, alpha_bound, clique_bound
-from certify.core.exact import rank
-from certify.core.floors import bitmasks, exact_rate, floor, floors, kind_masses
+from certify.core.exact import group_sums, rank
+from certify.core.floors import bitmasks, exact_rate, floor, floors
 from certify.core.rates import conditional_rate
 from certify.core.relations import compatibility, strong_classes
 from certify.zoo import build
@@ -85,7 +85,8 @@ def test_the_three_histories_and_the_simpler_bounds() -> None:
     found = floor(level, relation, strong_classes(graph)[1])
     assert abs(found.upper - 0.9182958340544896) <= 1e-15
     assert found.states == 2
-    masses, conflicts = kind_masses(level, relation), bitmasks(relation.conflict_matrix(np.arange(relation.kinds)))
+    masses = group_sums(relation.kind, level.mass, relation.kinds).tolist()
+    conflicts = bitmasks(relation.conflict_matrix(np.arange(relation.kinds)))
     assert sorted(masses) == [level.total // 3] * 3
     assert abs(alpha_bound(masses, conflicts).bits - 0.5849625007211562) <= 1e-15
     assert abs(clique_bound(masses, conflicts).bits - 0.9182958340544896) <= 1e-15

@@ -283,7 +283,7 @@ def test_discrete_specs_give_the_actions() -> None:
         return colour
 
     env = Lamp(flicker=True)
-    with pytest.raises(UserError, match=r"^lamp\.actions: BoundedArray is not discrete; give actions="):
+    with pytest.raises(UserError, match=r"^lamp\.actions: BoundedArray\(.*\) is not discrete; give actions="):
         lamp(actions=None, name="lamp")
     assert lamp(env, actions=None, expert=expert).expert(1, ()) == "1"
     assert lamp(env, actions=["left", "right"], expert=expert).expert(1, ()) == "right"

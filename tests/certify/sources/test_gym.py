@@ -169,7 +169,7 @@ def test_other_action_spaces_take_named_values() -> None:
         action_space = spaces.Box(-1, 1, (1,))
 
     left, right = np.array([-1], np.float32), np.array([1], np.float32)
-    with pytest.raises(UserError, match=r"^Push\.actions: Box\(.*\) is not Discrete; give actions="):
+    with pytest.raises(UserError, match=r"^Push\.actions: Box\(.*\) is not discrete; give actions="):
         maze(Push())
     adapter = maze(Push(), actions={"left": left, "right": right}, expert=lambda goal, _: [left, "right"][goal])
     assert to_model(adapter).graph.actions == ("left", "right")

@@ -11,13 +11,13 @@ import pytest
 from certify.errors import UserError
 from certify.sources.drn import Explicit
 from certify.sources.experts import read_fsc
-from certify.sources.planning import available, random_controller
 from certify.sources.storm import load_storm
 from certify.stationary.answer import certify_forever
 from certify.stationary.exports import to_drn, to_fsc
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.process import Process
 from certify.stationary.world import Controller
+from reproduction.random_controllers import available, random_controller
 
 MAZE = """pomdp
 observables
