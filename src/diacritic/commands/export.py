@@ -34,8 +34,7 @@ class Export:
     is written (certify-machine/2), which `python -m certify counter --forever --check FILE` proves again."""
 
     def run(self) -> int:
-        from diacritic.measure.export_forever import export_forever
-        from diacritic.measure.runs import export
+        from diacritic.measure.runs import export, export_forever
         from diacritic.rollout.export import Exported
 
         if self.forever:

@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certify import Model
-from certify.core.graph import Names
 from certify.errors import UserError
 from diacritic.measure.decoding import Label, labels_of
 from diacritic.measure.evaluate import plateaus
@@ -53,7 +51,8 @@ class SymbolicAuditTask:
             said = f"has {count:,} episodes, and a policy is driven along {MOST_EPISODES:,} at most"
             raise UserError(model.name or "model", f"{said}; give a smaller instance")
         self.model, self.title = model, model.name or "model"
-        self._names = _all(model.graph.observations), _all(model.graph.actions)
+        tables = model.graph.observations, model.graph.actions
+        self._names = tuple(tuple(names[k] for k in range(len(names))) for names in tables)
         self.action_index = {name: k for k, name in enumerate(self._names[1])}
         self._eyes = tuple(np.eye(len(names), dtype=np.float32) for names in self._names)
         self._shown = list(self._eyes[0]) if encode is None else [np.asarray(encode(name)) for name in self._names[0]]
@@ -89,8 +88,9 @@ class SymbolicAuditTask:
         if values.size == 1 and values.dtype.kind in "iu" and 0 <= values[0] < len(names):
             return int(values[0])
         if values.shape != (len(names),) or not np.isfinite(values).all():
+            told = f"{values.dtype} of {values.size} entries" if values.size != 1 else f"{values[0]}"
             wanted = f"a name, a number 0…{len(names) - 1}, or {len(names)} finite scores"
-            raise UserError("policy", f"its action is {_told(values)}; expected {wanted}")
+            raise UserError("policy", f"its action is {told}; expected {wanted}")
         return int(values.argmax())
 
     def decide(self, actions: Sequence[Any], step: int) -> Ints:
@@ -168,11 +168,3 @@ class SymbolicAuditTask:
 
 AuditTask = Union[SymbolicAuditTask, "RecordedAuditTask"]
 """What a policy is audited on."""
-
-
-def _all(names: Names) -> tuple[str, ...]:
-    return tuple(names[k] for k in range(len(names)))
-
-
-def _told(values: NDArray[Any]) -> str:
-    return f"{values.dtype} of {values.size} entries" if values.size != 1 else f"{values[0]}"

@@ -51,10 +51,6 @@ class Explained:
     surplus: float  # Ĥ(C | Γ, Ō)
     least: float  # lower bound on I(C; inputs | Γ, Ō)
 
-    @property
-    def share(self) -> float | None:
-        return self.least / self.surplus if self.surplus > 0 else None
-
 
 def explained_surplus(
     code: ArrayLike, memory: ArrayLike, symbol: ArrayLike, inputs: ArrayLike, folds: int = 5, seed: int = 0

@@ -34,11 +34,6 @@ class Judgement:
     parts: dict[str, float | None]  # of each window and decision; None where nothing is required
     failures: tuple[str, ...]
 
-    @property
-    def sufficient(self) -> bool:
-        """A run that passed is sufficient."""
-        return self.passed
-
 
 @dataclass(frozen=True)
 class Gate:
@@ -191,9 +186,5 @@ def symbolic_gate(name: Symbolic, requirement: Sequence[float | None], decision:
 
 def score_arrays(scores: Sequence[StepScore]) -> tuple[Floats, Floats]:
     """S_Γ and S_G of every step, NaN where nothing is required; a requirement that is not proved scores 0."""
-    memory = [0.0 if score.requirement is None else _number(score.sufficiency) for score in scores]
-    return np.array(memory, np.float64), np.array([_number(score.instantaneous) for score in scores], np.float64)
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
+    memory = [0.0 if score.requirement is None else score.sufficiency for score in scores]
+    return np.array(memory, np.float64), np.array([score.instantaneous for score in scores], np.float64)

@@ -61,10 +61,6 @@ class Effect:
     own: float
 
     @property
-    def neither(self) -> float:
-        return 1 - self.partner - self.own
-
-    @property
     def excess(self) -> float:
         """Own beyond the partner's: decisions by lot are as often the one as the other."""
         return self.own - self.partner

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certify import Model
-from certify.core.exact import group_sums, pair, rank
 from certify.core.relations import Relation
 from certify.errors import UserError
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores, uncoloured, whole_numbers
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import Cells, ExpertTrace, branches, gather
+from diacritic.rollout.occupancy import Cells, ExpertTrace, act_on
 
 
 def own_classes(
@@ -64,11 +63,7 @@ def own_occupancy(machine: CodeMachine, model: Model) -> ExpertTrace:
         share = weight / np.bincount(node, weight)[node]
         steps.append(Cells(node, code, level.observation[node], share, weight))
         if t + 1 < graph.horizon:
-            way = branches(machine, graph, t, node, code)
-            choice, choices = rank(pair(level.source, level.action))
-            answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
-            taken = machine.act[code, level.observation[node]][way.cell, level.action[way.edge]]
-            node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
+            node, code, weight = act_on(machine, graph, t, node, code, weight)
     return ExpertTrace(machine, model, tuple(steps))
 
 

@@ -13,7 +13,6 @@ from diacritic.measure.crossval import explained_surplus, rate_bound
 from diacritic.measure.plugin import Floats, Ints, joint
 from diacritic.measure.recorded import Classes
 from diacritic.measure.resolution import resolution_sweep
-from diacritic.measure.scores import POSITIVE
 from diacritic.measure.statistics import Interval
 from diacritic.measure.verdict import Control
 from diacritic.tasks.protocol import Task
@@ -30,13 +29,12 @@ class WindowIntervals:
 
     rate: Interval  # mean Ĥ(C_t|Ō_t)
     surplus: Interval | None  # mean Ĥ(C_t|Γ_t,Ō_t); None where some step has no classes
-    sufficiency: Interval | None  # least S_Γ; None where nothing is required, or some step has no classes
 
 
 def window_intervals(
     codes: ArrayLike, classes: Classes, steps: Sequence[int], replicates: int = REPLICATES, seed: int = 0
 ) -> WindowIntervals:
-    """Rate, surplus and sufficiency of codes [T, N] over the chosen steps, every episode redrawn with all its steps."""
+    """Rate and surplus of codes [T, N] over the chosen steps, every episode redrawn with all its steps."""
     table = np.asarray(codes)
     if table.shape != classes.symbols.shape:
         raise UserError("codes", f"shape {table.shape}, but the recording has {classes.symbols.shape}")
@@ -46,21 +44,10 @@ def window_intervals(
     (code, seen, memory), weights = _redrawn(rows, replicates, seed)
     rate = np.mean([resampled_entropy(c, o, weights) for c, o in zip(code, seen, strict=True)], axis=0)
     if any(t in classes.loose for t in steps):
-        return WindowIntervals(_interval(rate, 0, np.inf), None, None)
-    surplus, scores = [], []
-    for c, o, m in zip(code, seen, memory, strict=True):
-        known = joint(o, m)
-        surplus.append(resampled_entropy(c, known, weights))
-        whole = resampled_entropy(m, o, weights)
-        if whole[0] > POSITIVE:
-            left = resampled_entropy(m, joint(o, c), weights)
-            # a class that no redrawn episode has asks for nothing
-            scores.append(1 - np.divide(left, whole, out=np.zeros_like(left), where=whole > POSITIVE))
-    return WindowIntervals(
-        _interval(rate, 0, np.inf),
-        _interval(np.mean(surplus, axis=0), 0, np.inf),
-        _interval(np.min(scores, axis=0), 0, 1) if scores else None,
-    )
+        return WindowIntervals(_interval(rate), None)
+    triples = zip(code, seen, memory, strict=True)
+    surplus = np.mean([resampled_entropy(c, joint(o, m), weights) for c, o, m in triples], axis=0)
+    return WindowIntervals(_interval(rate), _interval(surplus))
 
 
 def resampled_entropy(x: ArrayLike, given: ArrayLike, weights: Floats) -> Floats:
@@ -87,12 +74,11 @@ def _redrawn(rows: list[NDArray[np.integer]], replicates: int, seed: int) -> tup
     return merged, np.vstack([count, drawn]).astype(np.float64)
 
 
-def _interval(values: Floats, low: float, high: float) -> Interval:
+def _interval(values: Floats) -> Interval:
     """Percentiles of the replicates, moved to the estimate as their centre: redrawing lowers every entropy."""
     estimate, replicates = float(values[0]), values[1:]
     below, above = np.quantile(replicates - replicates.mean(), (0.025, 0.975))
-    ends = np.clip([estimate + min(0.0, below), estimate + max(0.0, above)], low, high)
-    return Interval(estimate, float(ends[0]), float(ends[1]))
+    return Interval(estimate, max(0.0, estimate + min(0.0, float(below))), estimate + max(0.0, float(above)))
 
 
 def rate_controls(

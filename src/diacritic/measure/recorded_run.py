@@ -12,7 +12,7 @@ from diacritic.files.demos import Demos
 from diacritic.measure.body import body_memory, pending, previous_actions
 from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
-from diacritic.measure.gates import THRESHOLD, Gate, Judgement, full, kept, task_gate
+from diacritic.measure.gates import THRESHOLD, Gate, full, kept, task_gate
 from diacritic.measure.interventions_closed_loop import attribute_closed_loop
 from diacritic.measure.interventions_recorded import interventions_watched
 from diacritic.measure.own_occupancy import own_classes
@@ -138,9 +138,10 @@ def _sufficiency(evaluation: Evaluation, judged: _Judged, task: Task) -> list[Co
     bias = float(np.nan_to_num(np.abs(both - scores.sufficiency[0])).max())
     rates = float((scores.corrected_rate[0] - scores.rate[0]).max())
     judgement = evaluation.judge(THRESHOLD)
+    parts = ", ".join(f"{name} {'—' if s is None else format(s, '.3f')}" for name, s in judgement.parts.items())
     corrected = task_gate(task).judge(both, scores.instantaneous[0])
     controls = [
-        Control("sufficiency", "gate", judgement.passed, _parts(judgement), judgement.parts),
+        Control("sufficiency", "gate", judgement.passed, parts, judgement.parts),
         thresholds(evaluation),
         Control(
             "sufficiency",
@@ -260,9 +261,3 @@ def _probed_leaks(probe: Mapping[str, Any]) -> Control:
     told = [f"{what} ({accuracy:.2f}, chance {chance:.2f})" for what, (accuracy, chance) in best.items()]
     said = f"told: {'; '.join(told)}" if told else f"{', '.join(probe['probes'])} tell nothing that must stay hidden"
     return Control("attribution", "raw observations", not told, said)
-
-
-def _parts(judgement: Judgement) -> str:
-    return ", ".join(
-        f"{name} {'—' if value is None else format(value, '.3f')}" for name, value in judgement.parts.items()
-    )

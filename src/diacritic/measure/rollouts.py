@@ -12,11 +12,10 @@ from diacritic.files.arrays import write_npz
 from diacritic.files.atomic import write_json
 from diacritic.files.run import RunsLike, run_paths
 from diacritic.measure.plugin import conditional_entropy
-from diacritic.rollout.closed_loop import SEED, Rollouts, play, takeover
+from diacritic.rollout.closed_loop import EPISODES, SEED, Rollouts, play, takeover
 from diacritic.rollout.run_loading import Group, groups
 
 FORMAT = "diacritic-rollout/1"
-EPISODES = 128
 
 
 @dataclass(frozen=True)
@@ -34,25 +33,21 @@ class Played:
 
     def save(self) -> None:
         """`rollout.json` and `rollout.npz` beside every run."""
-        for k, run in enumerate(self.group.runs):
-            self._save(run.path, k)
-
-    def _save(self, path: Path, k: int) -> None:
         found = self.rollouts
         assert found.symbols is not None  # a stored run brings its binner
-        rates = [conditional_entropy(c, o) for c, o in zip(found.codes[k], found.symbols[k], strict=True)]
-        document: dict[str, Any] = {
-            "format": FORMAT,
-            "seed": self.seed,
-            "until": self.until,
-            **found.summary(k),
-            "own_rate": rates,
-            "by_episode": {name: found.outcome[name][k].tolist() for name in found.shares},
-        }
         latents = {f"latent:{name}": values for name, values in found.latents.items()}
-        codes = found.codes[k].astype(np.uint16)
-        write_npz(path / "rollout.npz", codes=codes, symbols=found.symbols[k], **latents)
-        write_json(path / "rollout.json", document)
+        for k, run in enumerate(self.group.runs):
+            codes, symbols = found.codes[k], found.symbols[k]
+            document: dict[str, Any] = {
+                "format": FORMAT,
+                "seed": self.seed,
+                "until": self.until,
+                **found.summary(k),
+                "own_rate": [conditional_entropy(c, o) for c, o in zip(codes, symbols, strict=True)],
+                "by_episode": {name: found.outcome[name][k].tolist() for name in found.shares},
+            }
+            write_npz(run.path / "rollout.npz", codes=codes.astype(np.uint16), symbols=symbols, **latents)
+            write_json(run.path / "rollout.json", document)
 
 
 def rollout(

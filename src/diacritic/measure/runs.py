@@ -11,7 +11,10 @@ from certify.check import LimitReached, Malformed, Rejected, check
 from certify.core.requirement import Requirement
 from certify.errors import UserError
 from certify.progress import working
+from certify.stationary.machine import StationaryMachine, right_for_ever
+from certify.stationary.machine import Verdict as Proof
 from diacritic.demos.readers import is_recording, load
+from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos
 from diacritic.files.run import RunManifest, RunsLike, read_manifest, read_model, run_paths
 from diacritic.measure.probe import saved_probe
@@ -19,9 +22,10 @@ from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.measure.symbolic_run import examine_symbolic
 from diacritic.measure.verdict import Subject, Verdict
 from diacritic.memory.saved import load_run
-from diacritic.rollout.export import Exported, export_machine, export_onnx
+from diacritic.rollout.export import Exported, export_machine, export_onnx, learned_machine
+from diacritic.rollout.forever import proved, stationary_machine
 from diacritic.rollout.run_loading import groups
-from diacritic.tasks.named import model_in_one_word
+from diacritic.tasks.named import model_in_one_word, named_process
 
 Judged = list[tuple[Path, Verdict]]
 
@@ -194,12 +198,33 @@ def export(
     A run on a finite model becomes its smallest machine, proved correct on every history, with a certificate; with
     `onnx`, any run whose only memory is a code becomes one step of its policy as an ONNX file.
     """
+    path = _only(run)
+    if onnx:
+        return export_onnx(path, out)
+    saved = load_run(path)
+    if saved.manifest.kind != "symbolic":
+        raise UserError(str(path), "is not a run on a symbolic task; only those are finite machines (try onnx)")
+    return export_machine(saved, run_model(path, saved.manifest, task), Path(out))
+
+
+def export_forever(
+    run: RunsLike, out: Path | str = "machine.json", task: str | None = None
+) -> tuple[StationaryMachine, Proof]:
+    """Write one run as a machine that is proved at every horizon of its task, `forever:…`, with few codes.
+
+    The learned table is proved, not only its behaviour in training; refused, with the history, where it ever errs.
+    """
+    saved = load_run(_only(run))
+    name, *parameters = (task or saved.manifest.task).split()
+    process = named_process(name, parameters)
+    model = run_model(saved.path, saved.manifest, task)
+    machine = proved(stationary_machine(learned_machine(saved, model), model.graph), process)
+    write_text(Path(out), machine.to_json())
+    return machine, right_for_ever(machine, process)
+
+
+def _only(run: RunsLike) -> Path:
     paths = run_paths(run)
     if len(paths) != 1:
         raise UserError(str(paths[0].parent), f"holds {len(paths)} runs; give one of them")
-    if onnx:
-        return export_onnx(paths[0], out)
-    saved = load_run(paths[0])
-    if saved.manifest.kind != "symbolic":
-        raise UserError(str(saved.path), "is not a run on a symbolic task; only those are finite machines (try onnx)")
-    return export_machine(saved, run_model(saved.path, saved.manifest, task), Path(out))
+    return paths[0]

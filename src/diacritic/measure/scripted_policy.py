@@ -111,7 +111,7 @@ class Boundary:
     text: str
 
 
-def boundary(policy: PolicyAdapter, task: Shows, episodes: Sequence[Script]) -> Boundary:
+def boundary(policy: PolicyAdapter, task: Shows, episodes: Sequence[Sequence[int]]) -> Boundary:
     """Some episodes forwards and then backwards: each must go as before, whatever was played ahead of it.
 
     A policy that copies of it do not agree with plays dice, and is refused; so is one that cannot be copied.
@@ -203,10 +203,7 @@ def whole_episodes(episodes: Episodes) -> list[tuple[int, ...]]:
 
 
 def _scripts(items: list[Any]) -> NDArray[Any]:
-    found = np.empty(len(items), object)
-    for k, item in enumerate(items):
-        found[k] = item
-    return found
+    return np.fromiter(items, object, len(items))
 
 
 def _act(policy: PolicyAdapter, task: Shows, event: int, step: int) -> Any:
@@ -223,20 +220,19 @@ def _act(policy: PolicyAdapter, task: Shows, event: int, step: int) -> Any:
         raise Lost(error.place, error.reason) from None
 
 
-def _play(policy: PolicyAdapter, task: Shows, script: Script) -> list[tuple[Any, Any]]:
+def _play(policy: PolicyAdapter, task: Shows, episode: Sequence[int]) -> list[tuple[Any, Any]]:
     policy.reset()
-    found = []
-    for step, event in enumerate(script):
-        if not isinstance(event, SetState):
-            found.append((_act(policy, task, event, step + 1), policy.read() if policy.readable else None))
-    return found
+    return [
+        (_act(policy, task, event, step), policy.read() if policy.readable else None)
+        for step, event in enumerate(episode, 1)
+    ]
 
 
 def _alike(one: list[tuple[Any, Any]], two: list[tuple[Any, Any]]) -> bool:
-    for (action, state), (other, left) in zip(one, two, strict=True):
-        if not np.allclose(action, other, rtol=0, atol=SAME) or not _same_state(state, left):
-            return False
-    return True
+    return all(
+        np.allclose(action, other, rtol=0, atol=SAME) and _same_state(state, left)
+        for (action, state), (other, left) in zip(one, two, strict=True)
+    )
 
 
 def _same_state(one: Any, two: Any) -> bool:

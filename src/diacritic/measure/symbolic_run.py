@@ -52,7 +52,8 @@ def examine_symbolic(
         found = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
     else:
         evaluation = evaluate_symbolic(_episodes(policy, shown, model), requirement)
-        controls = _behaviour_controls(evaluation)
+        peak = f"the readout code alone has up to {max(evaluation.rate):.2f} bit; no rate is claimed"
+        controls = [_closed_loop(evaluation), Control("rate", "readout", None, peak)]
         found = attribute(policy, shown, list(windows.decisions.values()))
     controls.append(construction(architecture))
     controls += intervention_controls(found, "every history")
@@ -133,8 +134,3 @@ def _episodes(policy: Policy, shown: Episodes, model: Model) -> EpisodeTrace:
     codes, actions = play_episodes(policy, shown.observations, shown.previous, np.arange(len(shown.weights)))
     right = law_table(model.graph)[shown.laws, actions.argmax(-1)] > POSITIVE
     return EpisodeTrace(codes, right, shown.symbols, shown.weights)
-
-
-def _behaviour_controls(evaluation: Evaluation) -> list[Control]:
-    peak = f"the readout code alone has up to {max(evaluation.rate):.2f} bit; no rate is claimed"
-    return [_closed_loop(evaluation), Control("rate", "readout", None, peak)]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from certify import Model, UserError
-from certify.core.exact import group_sums, pair, rank
 from diacritic.rollout.machine import CodeMachine
-from diacritic.rollout.occupancy import branches, gather, law_table
+from diacritic.rollout.occupancy import act_on, law_table
 from diacritic.tasks.world import LivingWorld, WorldState
 
 BRANCH_LIMIT = 200_000  # branches followed at one step before a policy counts as too random to be enumerated
@@ -45,16 +44,11 @@ def _recorded(machine: CodeMachine, model: Model) -> ClosedLoop:
     running: list[float] = []
     right: list[float] = []
     for t, level in enumerate(graph.levels):
-        seen = level.observation[node]
-        policy = machine.act[code, seen]
+        policy = machine.act[code, level.observation[node]]
         running.append(float(weight.sum()))
         right.append(float(weight @ (policy * (laws[level.law[node]] > 0)).sum(axis=1)))
         if t + 1 < graph.horizon:
-            way = branches(machine, graph, t, node, code)
-            choice, choices = rank(pair(level.source, level.action))
-            answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
-            taken = policy[way.cell, level.action[way.edge]]
-            node, code, weight = gather(way, weight[way.cell] * taken * answer[way.edge])
+            node, code, weight = act_on(machine, graph, t, node, code, weight)
     return ClosedLoop(right[-1], math.fsum(right), tuple(running))
 
 

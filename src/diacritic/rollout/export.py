@@ -12,6 +12,7 @@ from certify.progress import working
 from diacritic.files.atomic import write_text
 from diacritic.memory.module import Carrier
 from diacritic.memory.saved import SavedRun, load_run
+from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.machine_file import RunnableMachine, minimal_machine
 from diacritic.rollout.trained_machines import machines
 
@@ -41,9 +42,7 @@ class Exported:
 
 def export_machine(run: SavedRun, model: Model, out: Path) -> Exported:
     """Write a run on a symbolic task as its smallest machine, with certificate and model beside it."""
-    if run.manifest.kind != "symbolic":
-        raise UserError(str(run.path), "is not a run on a symbolic task; only those are finite machines")
-    learned = machines({key: value[None] for key, value in run.weights.items()}, run.architecture, model)[0]
+    learned = learned_machine(run, model)
     origin = {"run": run.path.name, "learner": run.manifest.learner, "seed": run.manifest.seed}
     with working("proving the machine correct on every history"):
         machine_file = minimal_machine(learned, model, origin)
@@ -55,6 +54,11 @@ def export_machine(run: SavedRun, model: Model, out: Path) -> Exported:
     machine_file.save(out)
     histories = sum(sum(map(int, level.paths)) for level in model.graph.levels)
     return Exported(out, proof, source, machine_file, tuple(claims), histories)
+
+
+def learned_machine(run: SavedRun, model: Model) -> CodeMachine:
+    """The table that a run has learned."""
+    return machines({key: value[None] for key, value in run.weights.items()}, run.architecture, model)[0]
 
 
 def export_onnx(path: Path | str, out: Path | str) -> Path:

@@ -83,6 +83,17 @@ def gather(way: Branches, value: Floats) -> tuple[Ints, Ints, Floats]:
     return way.node[one], way.code[one], np.bincount(label, value, minlength=count).astype(np.float64)
 
 
+def act_on(
+    machine: CodeMachine, graph: Graph, t: int, node: Ints, code: Ints, weight: Floats
+) -> tuple[Ints, Ints, Floats]:
+    """The pairs (node, code) after the machine's own actions; one that the expert never takes leaves the graph."""
+    level, way = graph.levels[t], branches(machine, graph, t, node, code)
+    choice, choices = rank(pair(level.source, level.action))
+    answer = (level.flow / group_sums(choice, level.flow, choices)[choice]).astype(np.float64)
+    taken = machine.act[code, level.observation[node]][way.cell, level.action[way.edge]]
+    return gather(way, weight[way.cell] * taken * answer[way.edge])
+
+
 def law_table(graph: Graph) -> Floats:
     """P(A = a) of every law, one row a law."""
     table = np.zeros((len(graph.laws), len(graph.actions)))

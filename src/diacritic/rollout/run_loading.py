@@ -83,8 +83,7 @@ def _task(path: Path, manifest: RunManifest, demos: Demos | None) -> Task:
 def groups(paths: Sequence[Path], demos: Demos | None = None) -> Iterator[Group]:
     """The runs in groups of equal task, observation convention and sizes of the weights; `demos` as in `read_run`."""
     runs = [read_run(path, demos) for path in find_runs(paths)]
-    keys = {id(run): _kind(run) for run in runs}
-    for _, members in groupby(sorted(runs, key=lambda run: keys[id(run)]), key=lambda run: keys[id(run)]):
+    for _, members in groupby(sorted(runs, key=_kind), key=_kind):
         alike = tuple(members)
         yield Group(alike, Binner.load(alike[0].path / BINNER))
 

@@ -106,7 +106,7 @@ def test_a_machine_is_proved_at_every_horizon_of_a_task_without_an_end(
     with pytest.raises(UserError, match="wrong at step"):
         Export(run, out, forever=True).run()
     assert not out.exists()
-    monkeypatch.setattr("diacritic.measure.export_forever.machines", lambda *_: [counting_table(model, 8)])
+    monkeypatch.setattr("diacritic.rollout.export.machines", lambda *_: [counting_table(model, 8)])
     assert Export(run, out, forever=True).run() == 0
     assert "2 codes, right at every horizon" in capsys.readouterr().out
     assert main(["certify", "counter", "--modulus", "2", "--forever", "--check", str(out)]) == 0

@@ -37,7 +37,7 @@ def test_a_code_that_carries_passes() -> None:
         assert (trial.pairs, trial.exact, trial.decided) == (8, True, 1.0)
         assert shares(trial) == (1.0, 1.0, 0.0, 1.0)
         assert trial.swap is not None
-        assert trial.swap.neither == 0
+        assert trial.swap.partner + trial.swap.own == 1
 
 
 def test_a_bypass_fails_all_three() -> None:

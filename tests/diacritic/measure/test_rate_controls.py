@@ -67,7 +67,7 @@ def test_estimates_are_those_of_the_scores_and_lie_inside(recording: Recording, 
     found, steps = score_cohort(codes[None], classes), range(len(codes))
     intervals = window_intervals(codes, classes, steps, replicates=20)
     assert intervals.rate.value == pytest.approx(found.rate.mean())
-    for interval in (intervals.rate, intervals.surplus, intervals.sufficiency):
+    for interval in (intervals.rate, intervals.surplus):
         if interval is not None:
             assert 0 <= interval.low <= interval.value <= interval.high
     if classes.loose:
@@ -75,11 +75,6 @@ def test_estimates_are_those_of_the_scores_and_lie_inside(recording: Recording, 
         return
     assert intervals.surplus is not None
     assert intervals.surplus.value == pytest.approx(found.surplus.mean())
-    least = np.fmin.reduce(found.sufficiency[0])
-    if intervals.sufficiency is None:
-        assert np.isnan(least)
-    else:
-        assert intervals.sufficiency.value == pytest.approx(least)
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -101,11 +96,10 @@ def test_steps_of_one_episode_are_redrawn_together() -> None:
     assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
 
 
-def test_a_perfect_code_has_no_doubt_about_its_sufficiency() -> None:
+def test_a_perfect_code_has_no_doubt_about_its_surplus() -> None:
     cue = np.array([0, 1] * 20)
     classes = Classes.of(np.stack([cue, 0 * cue + 5]), np.stack([0 * cue, 1 + cue]))
     found = window_intervals(np.stack([cue, cue]), classes, (1,))
-    assert found.sufficiency == (1, 1, 1)
     assert found.surplus == (0, 0, 0)
     assert found.rate.value == 1
     assert found.rate.low < 1

@@ -87,8 +87,8 @@ def test_the_certified_machine_succeeds(name: str) -> None:
     assert loop.correct == pytest.approx(model.horizon - 1 + wanted, abs=1e-9)
     assert loop.running == pytest.approx([1.0] * model.horizon)
     found = scores(teacher_forced(machine, model))
-    assert judge_scores("full", found).sufficient
-    assert judge_scores("external", found, loop.success).sufficient == (name != "lost-cue")
+    assert judge_scores("full", found).passed
+    assert judge_scores("external", found, loop.success).passed == (name != "lost-cue")
 
 
 def test_a_wrong_turn_costs_one_step_where_the_world_lives() -> None:
