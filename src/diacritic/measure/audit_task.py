@@ -70,6 +70,7 @@ class SymbolicAuditTask:
         return observation * (len(self._names[1]) + 1) + previous
 
     def show(self, event: int) -> tuple[Observation, Observation]:
+        """The observation, and the action executed before it."""
         seen, before = divmod(event, len(self._names[1]) + 1)
         observation = Observation(self._shown[seen], seen, self._names[0][seen])
         if before == len(self._names[1]):
@@ -128,12 +129,11 @@ class SymbolicAuditTask:
         if success is None:
             text = f"more than {BRANCH_LIMIT:,} branches, so it was not enumerated"
             controls.append(Control("sufficiency", "closed loop", None, text))
+            judged, where = teacher_forced, "on the expert's histories"
         else:
             exact = f"success {success:.3f}, exact"
             controls.append(Control("sufficiency", "closed loop", success >= SUCCESS, exact, success))
-        judged, where = (
-            (teacher_forced, "on the expert's histories") if success is None else (success, "in closed loop")
-        )
+            judged, where = success, "in closed loop"
         because = f"{where} every action is the expert's with probability {judged:.3f}"
         return Behaviour(Finding("yes" if judged >= SUCCESS else "no", because), tuple(controls))
 

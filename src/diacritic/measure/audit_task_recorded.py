@@ -56,11 +56,8 @@ class RecordedAuditTask:
         t, n = divmod(event, self.demos.episodes)
         frame = None if self.demos.frames is None else self.demos.frames[t, n]
         before = None if t == 0 else self.demos.actions[t - 1, n]
-        return self.observation(self.demos.observations[t, n], frame), self.executed(before)
-
-    def observation(self, observation: Floats, frame: NDArray[np.uint8] | None) -> Observation:
-        """What a policy is shown; one with a camera does not see where things are."""
-        return Observation(policy_view(self.task, observation, frame), frame=frame)
+        view = policy_view(self.task, self.demos.observations[t, n], frame)  # a camera hides where things are
+        return Observation(view, frame=frame), self.executed(before)
 
     def executed(self, action: Floats | None) -> Observation:
         if action is None:

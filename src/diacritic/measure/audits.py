@@ -150,7 +150,10 @@ def audit(
         scripted = ScriptedPolicy(adapter, audit_task, afresh=edge.leaks)
         behaviour = audit_task.behave(scripted)
         decodings, not_done = _decodings(scripted, audit_task, shuffles, seed)
-        controls = [*behaviour.controls, *(_decoded(item) for item in decodings)]
+        controls = list(behaviour.controls)
+        for item in decodings:  # the classes must be found; a nuisance passes no judgement
+            passed, title = item.found if item.required else None, f"{item.variable} in {item.window}"
+            controls.append(Control("rate", title, passed, item.line(), item.to_dict()))
         controls += _carried(adapter, audit_task) if isinstance(audit_task, SymbolicAuditTask) else []
         controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
         controls += _interventions(scripted, audit_task, edge)
@@ -269,12 +272,6 @@ def _decodings(
     return found, not_done
 
 
-def _decoded(item: Decoding) -> Control:
-    """The classes must be found; a nuisance passes no judgement."""
-    passed = item.found if item.required else None
-    return Control("rate", f"{item.variable} in {item.window}", passed, item.line(), item.to_dict())
-
-
 def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) -> list[Control]:
     """The plug-in rate of a hard code that the policy shows, and why it is not a rate of its memory."""
     scripts = whole_episodes(audit_task.episodes)
@@ -314,17 +311,14 @@ def _attributed(scripted: ScriptedPolicy, audit_task: AuditTask, form: StateScri
 
 def _interventions(scripted: ScriptedPolicy, audit_task: AuditTask, edge: Boundary) -> list[Control]:
     """Swap, shuffle, reset and freeze of the state, or of the whole past where no state can be written."""
-    boundary_control = Control("attribution", "episode boundary", not edge.leaks, edge.text)
-    if scripted.policy.writable:
-        found = _attributed(scripted, audit_task, StateScripts())
-        return [*(_renamed(control, "code", "state") for control in found), boundary_control]
-    found = [_renamed(control, "code", "past") for control in _attributed(scripted, audit_task, PastScripts())]
-    # the same past put back is the same episode: a shuffle would prove nothing
-    return [*(control for control in found if not control.name.startswith("history shuffle")), boundary_control]
-
-
-def _renamed(control: Control, old: str, new: str) -> Control:
-    return replace(control, name=control.name.replace(old, new), text=control.text.replace(old, new))
+    writable = scripted.policy.writable
+    form, word = (StateScripts(), "state") if writable else (PastScripts(), "past")
+    found = [
+        replace(control, name=control.name.replace("code", word), text=control.text.replace("code", word))
+        for control in _attributed(scripted, audit_task, form)
+        if writable or not control.name.startswith("history shuffle")  # the same past put back would prove nothing
+    ]
+    return [*found, Control("attribution", "episode boundary", not edge.leaks, edge.text)]
 
 
 def _carries(found: Sequence[Decoding], adapter: PolicyAdapter) -> Finding:

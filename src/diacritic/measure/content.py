@@ -14,10 +14,19 @@ from diacritic.tasks.protocol import SYMBOL, Ints, Question, Task
 
 def information(codes: ArrayLike, symbols: ArrayLike, question: Question, labels: Mapping[str, Ints]) -> Floats:
     """I(C_t;X|Z) in bits, [S, T], of codes [S, T, N]; `labels` are values of each episode [N], or of each step too."""
-    given, both = _conditions(np.asarray(symbols), question, labels)
-    counts = Counts.of(codes, Partition.of(given=given, both=both))
-    names = counts.partition.coarse
-    return np.maximum(0, counts.code_entropy(names["given"]) - counts.code_entropy(names["both"]))
+    seen = np.asarray(symbols)
+    known = {SYMBOL: seen, **labels}
+    names = (*question.given, question.about)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise UserError(f"labels[{missing[0]}]", f"is unknown; there are {', '.join(labels) or 'none'}")
+    wanted = {name: np.asarray(known[name]) for name in names}
+    for name, values in wanted.items():
+        if values.shape not in (seen.shape, seen.shape[1:]):
+            raise UserError(f"labels[{name}]", f"shape {values.shape}, but there are {seen.shape[1]} episodes")
+    cells = Partition.of(**{name: np.broadcast_to(values, seen.shape) for name, values in wanted.items()})
+    given, counts = joint(cells.step, *(cells.coarse[name] for name in question.given)), Counts.of(codes, cells)
+    return np.maximum(0, counts.code_entropy(given) - counts.code_entropy(np.arange(cells.cells)))
 
 
 def questions(task: Task, labels: Mapping[str, Ints]) -> Iterator[Question]:
@@ -31,20 +40,3 @@ def questions(task: Task, labels: Mapping[str, Ints]) -> Iterator[Question]:
 def hidden_labels(demos: Demos, task: Task) -> dict[str, Ints]:
     """Every hidden value of a recording, and those that the task reads from its observations."""
     return {**demos.latents, **task.hidden_labels(demos.observations)}
-
-
-def _conditions(symbols: Ints, question: Question, labels: Mapping[str, Ints]) -> tuple[Ints, Ints]:
-    """Z and (X, Z) of every step and episode, [T, N]."""
-    known = {SYMBOL: symbols, **labels}
-    missing = [name for name in (question.about, *question.given) if name not in known]
-    if missing:
-        raise UserError(f"labels[{missing[0]}]", f"is unknown; there are {', '.join(labels) or 'none'}")
-    wanted = {name: np.asarray(known[name]) for name in (question.about, *question.given)}
-    for name, values in wanted.items():
-        if values.shape not in (symbols.shape, symbols.shape[1:]):
-            raise UserError(f"labels[{name}]", f"shape {values.shape}, but there are {symbols.shape[1]} episodes")
-    rows = {name: np.broadcast_to(values, symbols.shape) for name, values in wanted.items()}
-    given = np.zeros(symbols.shape, np.int64)
-    for name in question.given:
-        given = joint(given.ravel(), rows[name].ravel()).reshape(symbols.shape)
-    return given, joint(given.ravel(), rows[question.about].ravel()).reshape(symbols.shape)

@@ -91,12 +91,12 @@ def standardised(values: ArrayLike) -> Floats:
 def _penalty(features: Floats, codes: NDArray[np.int64], count: int) -> float:
     """The inverse penalty that predicts the last quarter of a training fold best from the rest of it."""
     cut = max(1, 3 * len(codes) // 4)
-    held = codes[cut:]
-    losses = []
-    for strength in _STRENGTHS:
+
+    def loss(strength: float) -> float:
         predicted = _predict(features[:cut], codes[:cut], features[cut:], count, strength)
-        losses.append(-np.log2(predicted[np.arange(len(held)), held]).sum())
-    return _STRENGTHS[int(np.argmin(losses))]
+        return -np.log2(predicted[np.arange(len(predicted)), codes[cut:]]).sum()
+
+    return min(_STRENGTHS, key=loss)
 
 
 def _predict(train: Floats, codes: NDArray[np.int64], test: Floats, count: int, strength: float) -> Floats:

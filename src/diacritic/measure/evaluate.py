@@ -119,9 +119,7 @@ def evaluate_symbolic(
     names = ("rate", "requirement", "decision", "sufficiency", "instantaneous", "surplus")
     columns = [np.array([getattr(step, name) for step in steps], np.float64) for name in names]
     hidden = {name: np.array(content(occupancy, values)) for name, values in (labels or {}).items()}
-    told = {
-        window: {name: mean_over(bits, chosen) for name, bits in hidden.items()} for window, chosen in windows.items()
-    }
+    told = {name: {label: mean_over(bits, at) for label, bits in hidden.items()} for name, at in windows.items()}
     success = closed_loop(greedy, model).success
     return Evaluation(
         judge_scores(gate, steps, success),
@@ -149,8 +147,7 @@ def _behaviour(trace: EpisodeTrace, requirement: Requirement, windows: Mapping[s
     if trace.bound is not None:
         notes["kl_bits"] = {name: mean_over(np.array(trace.bound), steps) for name, steps in windows.items()}
     need = np.array(requirement.bits, np.float64)
-    columns = (undefined, undefined, undefined, undefined)
-    return Evaluation(judgement, windows, rate, need, *columns, success=success, notes=notes)
+    return Evaluation(judgement, windows, rate, need, *[undefined] * 4, success=success, notes=notes)
 
 
 def evaluate_codes(codes: Ints, classes: Classes, gate: Gate, windows: Mapping[str, Steps]) -> list[Evaluation]:

@@ -11,7 +11,7 @@ from certify.core.relations import Relation
 from certify.errors import UserError
 from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes
-from diacritic.measure.scores import POSITIVE, Requirement, StepScore, scores, uncoloured, whole_numbers
+from diacritic.measure.scores import Requirement, StepScore, explained, scores, uncoloured, whole_numbers
 from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import Cells, ExpertTrace, act_on
 
@@ -83,8 +83,7 @@ def _coloured(score: StepScore, relation: Relation, cells: Cells) -> StepScore:
     kind, masses = relation.kind[cells.node], whole_numbers(cells.weight)
     whole = uncoloured(relation, kind, cells.observation, masses=masses)
     left = uncoloured(relation, kind, joint(cells.observation, cells.code), masses=masses)
-    explained = min(1.0, max(0.0, 1 - left / whole)) if whole > POSITIVE else None
-    return replace(score, requirement=whole, sufficiency=explained)
+    return replace(score, requirement=whole, sufficiency=explained(left, whole))
 
 
 def _rows(values: Mapping[str, ArrayLike], names: Sequence[str]) -> list[tuple[int, ...]]:

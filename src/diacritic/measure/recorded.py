@@ -50,9 +50,8 @@ class Classes:
         return Classes.costed(seen, np.stack(memory), np.stack(law), loose)
 
     @staticmethod
-    def costed(symbols: Ints, memory: Ints, action: Ints, loose: Mapping[int, Relation] | None = None) -> "Classes":
+    def costed(symbols: Ints, memory: Ints, action: Ints, loose: Mapping[int, Relation]) -> "Classes":
         """Known classes, with what they cost among these episodes."""
-        loose = loose or {}
         required = tuple(
             uncoloured(loose[t], memory[t], seen) if t in loose else conditional_entropy(memory[t], seen)
             for t, seen in enumerate(symbols)

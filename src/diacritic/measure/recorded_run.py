@@ -49,10 +49,6 @@ class _Judged:
     errors: Mapping[str, float]
     """Share of wrong classes at each decision."""
 
-    @property
-    def demos(self) -> Demos:
-        return self.trace.demos
-
 
 def examine_recorded(
     group: Group,
@@ -94,7 +90,7 @@ def examine_recorded(
 
 
 def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str) -> Verdict:
-    task, classes, windows = run.task, judged.classes, task_windows(run.task)
+    task, demos, classes, windows = run.task, judged.trace.demos, judged.classes, task_windows(run.task)
     reported = windows.reported(classes.required)
     # where the code is a mere readout, behaviour alone can suffice
     reads_out = not memory_of(run.architecture).finite(run.architecture)
@@ -102,9 +98,9 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
     evaluation = evaluation_of(judged.scores, 0, gate, reported, judged.errors if reads_out else None)
     controls = [
         *_sufficiency(evaluation, judged, task),
-        *rate_controls(judged.trace.codes[0], classes, judged.demos, task, reported),
+        *rate_controls(judged.trace.codes[0], classes, demos, task, reported),
         construction(run.architecture),
-        *interventions_watched(run, judged.demos, classes.action, list(task.decisions.values())),
+        *interventions_watched(run, demos, classes.action, list(task.decisions.values())),
         *more,
     ]
     occupancy = f"codes on {episodes}, expert occupancy"
@@ -177,22 +173,16 @@ def _own(group: Group, k: int, own: Rollouts, judged: _Judged, demos: Demos, who
     """What is seen while the policy acts itself."""
     task = group.task
     success = float(own.success[k].mean())
-    controls = [
-        Control(
-            "sufficiency", "closed loop", None, f"success {success:.2f} in {own.success.shape[1]} episodes", success
-        )
-    ]
+    text = f"success {success:.2f} in {own.success.shape[1]} episodes"
+    controls = [Control("sufficiency", "closed loop", None, text, success)]
     controls.append(_own_gate(own, k, judged, task_gate(task), demos, whole))
     positions = own.observations[k][..., list(group.binner.convention.position_columns)]
     assert own.symbols is not None  # a stored run brings its binner
     for window, names in pending(task).items():
         for name in names:
             found = body_memory(positions, own.choices[name], task.windows[window], name, window, own.symbols[k])
-            controls.append(
-                Control(
-                    "attribution", f"body memory, {name} in {window}", not found.found, found.line(), found.to_dict()
-                )
-            )
+            title = f"body memory, {name} in {window}"
+            controls.append(Control("attribution", title, not found.found, found.line(), found.to_dict()))
     cells = previous_actions(own.executed[k], own.choices, task.windows, pending(task))
     bad = failures(cells)
     worst = max(cells, key=lambda cell: cell.accuracy - cell.chance, default=None)

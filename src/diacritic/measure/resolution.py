@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from certify.errors import UserError
-from diacritic.measure.plugin import Labels, conditional_entropy, joint, shuffled_within
+from diacritic.measure.plugin import conditional_entropy, joint, shuffled_within
 
 GRIDS = (0.10, 0.05, 0.02, 0.01, 0.005)  # metres
 PERMUTATIONS = 20
@@ -56,13 +56,8 @@ def resolution_sweep(
     for metres in (None, *grids):
         rows = []
         for t in steps:
-            given = joint(seen[t]) if metres is None else _refined(seen[t], place[t], metres)
+            given = joint(seen[t], *([] if metres is None else np.floor(place[t] / metres).astype(np.int64).T))
             null = [conditional_entropy(shuffled_within(code[t], seen[t], shuffle), given) for shuffle in shuffles]
             rows.append((conditional_entropy(code[t], given), np.mean(null)))
         found.append(Resolution(metres, *(float(value) for value in np.mean(rows, axis=0))))
     return found
-
-
-def _refined(symbol: NDArray[np.integer], place: NDArray[np.float64], metres: float) -> Labels:
-    cell = np.floor(place / metres).astype(np.int64)
-    return joint(symbol, *cell.T)

@@ -27,7 +27,6 @@ class StepScore:
     requirement: float | None  # R_t
     decision: float  # H(G_t|O_t): what the action of this very step needs
     sufficiency: float | None  # S_Γ, or S_t where ~_t is not transitive; None where nothing is required or proved
-    classes: float | None  # S_Γ alone
     instantaneous: float | None  # S_G
     surplus: float | None  # H(C_t|Γ_t,O_t); None where ~_t is not transitive
     distortion: float  # mean total variation between the policy's law and the expert's
@@ -50,15 +49,15 @@ def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Float
     known = joint(seen, cells.code)
     law, kind = level.law[cells.node], relation.kind[cells.node]
     decision = conditional_entropy(law, seen, weight)
-    classes = surplus = sufficiency = None
+    surplus = sufficiency = None
     if relation.transitive:
         bits = conditional_entropy(kind, seen, weight)
-        classes = sufficiency = _explained(conditional_entropy(kind, known, weight), bits)
+        sufficiency = explained(conditional_entropy(kind, known, weight), bits)
         surplus = conditional_entropy(cells.code, joint(seen, kind), weight)
     elif bits is not None:
         exact = (cells.share == 1).all()  # each node has one code, so that the model's own masses count
         masses = level.mass[cells.node] if exact else whole_numbers(weight)
-        sufficiency = _explained(uncoloured(relation, kind, known, budget, masses), bits)
+        sufficiency = explained(uncoloured(relation, kind, known, budget, masses), bits)
     policy, expert = occupancy.machine.act[cells.code, seen], laws[law]
     wrong = expert[np.arange(len(policy)), policy.argmax(axis=1)] == 0
     return StepScore(
@@ -67,15 +66,14 @@ def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Float
         bits,
         decision,
         sufficiency,
-        classes,
-        _explained(conditional_entropy(law, known, weight), decision),
+        explained(conditional_entropy(law, known, weight), decision),
         surplus,
         float(weight @ abs(policy - expert).sum(axis=1)) / 2,
         float(weight[wrong].sum()),
     )
 
 
-def _explained(left: float, whole: float) -> float | None:
+def explained(left: float, whole: float) -> float | None:
     """1 − left/whole: the part of a requirement that the code meets; None where there is none."""
     return None if whole <= POSITIVE else min(1.0, max(0.0, 1 - left / whole))
 

@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.measure.interventions import Decide, Episodes, Ints
-from diacritic.measure.policy_adapters import Observation, PolicyAdapter, leaves
+from diacritic.measure.policy_adapters import PolicyAdapter, leaves
+
+if TYPE_CHECKING:
+    from diacritic.measure.audit_task import AuditTask
 
 SAME = 1e-6  # actions and states that differ by no more are equal
 REPEATED = 8  # episodes that are played twice
@@ -37,22 +40,10 @@ class SetState:
 Script = tuple[int | SetState, ...]  # numbers name what is shown
 
 
-class Shows(Protocol):
-    """What a task shows, and how it understands an action."""
-
-    def show(self, event: int) -> tuple[Observation, Observation]:
-        """The observation, and the action executed before it."""
-        ...
-
-    def understand(self, raw: Any) -> Any:
-        """The action as a number (a symbol) or an array; one clear line where it is neither."""
-        ...
-
-
 class ScriptedPolicy:
     """Performs every script once, and remembers the action, the state and the code at its end."""
 
-    def __init__(self, policy: PolicyAdapter, task: Shows, afresh: bool = False) -> None:
+    def __init__(self, policy: PolicyAdapter, task: "AuditTask", afresh: bool = False) -> None:
         self.policy, self.task = policy, task
         self._pristine = deepcopy(policy) if afresh else None
         self._actions: dict[Script, Any] = {}
@@ -111,7 +102,7 @@ class Boundary:
     text: str
 
 
-def boundary(policy: PolicyAdapter, task: Shows, episodes: Sequence[Sequence[int]]) -> Boundary:
+def boundary(policy: PolicyAdapter, task: "AuditTask", episodes: Sequence[Sequence[int]]) -> Boundary:
     """Some episodes forwards and then backwards: each must go as before, whatever was played ahead of it.
 
     A policy that copies of it do not agree with plays dice, and is refused; so is one that cannot be copied.
@@ -206,7 +197,7 @@ def _scripts(items: list[Any]) -> NDArray[Any]:
     return np.fromiter(items, object, len(items))
 
 
-def _act(policy: PolicyAdapter, task: Shows, event: int, step: int) -> Any:
+def _act(policy: PolicyAdapter, task: "AuditTask", event: int, step: int) -> Any:
     try:
         raw = policy.act(*task.show(event))
     except UserError:
@@ -220,7 +211,7 @@ def _act(policy: PolicyAdapter, task: Shows, event: int, step: int) -> Any:
         raise Lost(error.place, error.reason) from None
 
 
-def _play(policy: PolicyAdapter, task: Shows, episode: Sequence[int]) -> list[tuple[Any, Any]]:
+def _play(policy: PolicyAdapter, task: "AuditTask", episode: Sequence[int]) -> list[tuple[Any, Any]]:
     policy.reset()
     return [
         (_act(policy, task, event, step), policy.read() if policy.readable else None)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from certify.errors import UserError
 from diacritic.files.atomic import write_json
 from diacritic.measure.gates import Judgement
-from diacritic.measure.interventions import Attribution, Effect
+from diacritic.measure.interventions import Attribution
 
 FORMAT = "diacritic-verdict/1"
 FILE = "verdict.json"
@@ -97,13 +97,11 @@ class Verdict:
     @property
     def impression(self) -> str:
         """The report in a sentence, and a second one where a control of the code's own measurement failed."""
-        failed = [
-            control.name for control in self.controls if control.passed is False and control.part != "attribution"
-        ]
-        more = (
-            f" Look at what failed besides: {', '.join(failed)}." if failed and self.sufficient.answer == "yes" else ""
-        )
-        return self._summary() + more
+        measured = [control for control in self.controls if control.part != "attribution"]
+        failed = ", ".join(control.name for control in measured if control.passed is False)
+        if failed and self.sufficient.answer == "yes":
+            return f"{self._summary()} Look at what failed besides: {failed}."
+        return self._summary()
 
     def _summary(self) -> str:
         if self.sufficient.answer != "yes":
@@ -172,13 +170,11 @@ def intervention_controls(found: Attribution, where: str) -> list[Control]:
     }
     controls = []
     for kind, (name, share, text) in wanted.items():
-        effects: list[Effect] = [effect for trial in trials if (effect := getattr(trial, kind)) is not None]
-        values = [getattr(effect, share) for effect in effects]
+        values = [getattr(effect, share) for trial in trials if (effect := getattr(trial, kind)) is not None]
         passed = None if kind == "freeze" else not any(kind in trial.against for trial in trials)
         said = f"{_range(values)} {text}"
-        controls.append(
-            Control("attribution", f"{name}, {where}", passed, said, _trials(found) if kind == "swap" else None)
-        )
+        data = _trials(found) if kind == "swap" else None
+        controls.append(Control("attribution", f"{name}, {where}", passed, said, data))
     return controls
 
 

@@ -30,12 +30,11 @@ class Exported:
 
     def lines(self) -> list[str]:
         machine = self.machine
-        bits = f"at most {max(machine.bits):.3f} bits, " + (
-            "the minimum at every step" if machine.minimal else "a bracket"
-        )
+        kind = "the minimum at every step" if machine.minimal else "a bracket"
+        bits = f"at most {max(machine.bits):.3f} bits"
         proved = "equal to the expert" if machine.equal else "one of the expert's random choices"
         return [
-            f"{self.path}: {machine.codes} codes, {bits}; {proved} on all {self.histories:,} histories",
+            f"{self.path}: {machine.codes} codes, {bits}, {kind}; {proved} on all {self.histories:,} histories",
             f"{self.certificate}: verified: {'; '.join(self.claims)}",
         ]
 

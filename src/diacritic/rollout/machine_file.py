@@ -49,15 +49,14 @@ def minimal_machine(machine: CodeMachine, model: Model, origin: dict[str, Any] |
     if found is not None:
         said = f"after {found.history} the machine does {found.policy}, the expert {found.expert}"
         raise UserError(f"step {found.t}", f"{said}; train longer, or export another seed")
-    requirement = Requirement.of(model)
-    machine_file = replace(smallest(model, requirement), origin=origin or {})
+    machine_file = replace(smallest(model), origin=origin or {})
     assert first_error(machine_file.tables(model), model) is None, "a minimised machine must not err either"
     return machine_file
 
 
-def smallest(model: Model, requirement: Requirement) -> RunnableMachine:
+def smallest(model: Model) -> RunnableMachine:
     """The certified machine of a model, each class keeping its code for as long as possible."""
-    labels = certified_labels(model, requirement)
+    labels = certified_labels(model, Requirement.of(model))
     graph = labels.graph
     first: dict[str, int] = {}
     moves: dict[tuple[int, str, str], int] = {}

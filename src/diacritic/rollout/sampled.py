@@ -21,11 +21,6 @@ class Rollouts:
     correct: Ints  # [N]: actions in the support of the expert's law
     success: NDArray[np.bool_]  # [N]
 
-    @property
-    def running(self) -> NDArray[np.bool_]:
-        """[T, N]: which episodes reach which step."""
-        return self.code >= 0
-
 
 def sample(machine: CodeMachine, model: Model, episodes: int, seed: int) -> Rollouts:
     """Play episodes side by side; the seed decides everything."""

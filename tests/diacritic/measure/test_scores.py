@@ -70,8 +70,7 @@ def _check_classes(score: StepScore, twin: Twin, t: int, reader: Reader) -> None
     required, rate = twin.entropy(t, gamma), twin.entropy(t, reader.code)
     both = twin.entropy(t, lambda h: (gamma(h), reader.code(h)))
     assert score.requirement == pytest.approx(required, abs=1e-12)
-    assert score.sufficiency == score.classes
-    assert score.classes == pytest.approx(explained(both - rate, required), abs=1e-9)
+    assert score.sufficiency == pytest.approx(explained(both - rate, required), abs=1e-9)
     assert score.surplus == pytest.approx(both - required, abs=1e-12)
 
 
@@ -123,7 +122,7 @@ def test_without_classes_sufficiency_is_what_the_best_colouring_leaves(seed: int
             assert 0 <= score.sufficiency <= 1
             assert (score.sufficiency == 1) == compatible
             assert score.sufficiency == pytest.approx(1 - left / score.requirement, abs=1e-9)
-            assert (score.classes is None) == (score.surplus is None) == (not twin.transitive(t))
+            assert (score.surplus is None) == (not twin.transitive(t))
 
 
 def open_bits(relation: Relation, cells: Cells) -> float:
@@ -138,9 +137,9 @@ def test_where_classes_exist_the_colouring_score_is_theirs(document: Document, c
     occupancy, requirement = teacher_forced(random_machine(model, codes, seed), model), Requirement.of(model)
     for t, score in enumerate(scores(occupancy, requirement)):
         relation = requirement.relations[t]
-        if relation.transitive and score.classes is not None and score.requirement is not None:
+        if relation.transitive and score.sufficiency is not None and score.requirement is not None:
             left = open_bits(relation, occupancy.steps[t])
-            assert 1 - left / score.requirement == pytest.approx(score.classes, abs=1e-9)
+            assert 1 - left / score.requirement == pytest.approx(score.sufficiency, abs=1e-9)
 
 
 def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
@@ -149,8 +148,8 @@ def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
     assert any((cells.share < 1).any() for cells in occupancy.steps)
     for t, score in enumerate(scores(occupancy, requirement)):
         left = open_bits(requirement.relations[t], occupancy.steps[t])
-        if score.classes is not None and score.requirement is not None:
-            assert 1 - left / score.requirement == pytest.approx(score.classes, abs=1e-9)
+        if score.sufficiency is not None and score.requirement is not None:
+            assert 1 - left / score.requirement == pytest.approx(score.sufficiency, abs=1e-9)
 
 
 # ---- known answers
