@@ -10,7 +10,7 @@ from certify.errors import UserError
 from certify.progress import track
 from diacritic.demos.leaks import coarse, most_values
 from diacritic.files.demos import Demos
-from diacritic.measure.audit_task import Behaviour, Steps
+from diacritic.measure.audit_task import Behaviour
 from diacritic.measure.content import hidden_labels
 from diacritic.measure.decoding import Label, labels_of
 from diacritic.measure.flags import CORRECT, class_error
@@ -20,6 +20,7 @@ from diacritic.measure.recorded import Classes
 from diacritic.measure.scores import POSITIVE
 from diacritic.measure.scripted_policy import ScriptedPolicy, whole_episodes
 from diacritic.measure.verdict import Control, Finding
+from diacritic.measure.windows import task_windows
 from diacritic.rollout.closed_loop import play
 from diacritic.tasks.protocol import Floats, Ints, policy_view
 from diacritic.tasks.recorded import RecordedTask, decision_class
@@ -44,10 +45,8 @@ class RecordedAuditTask:
         self.occupancy = f"{count} recorded episodes"
         self.decisions = list(self.task.decisions.values())
         self.required = self._classes.required
-        windows = {name: tuple(steps) for name, steps in self.task.windows.items()}
-        self.stretches: dict[str, Steps] = {
-            name: steps for name, steps in windows.items() if max(self.required[t] for t in steps) > POSITIVE
-        }
+        windows = task_windows(self.task).memory
+        self.stretches = {n: steps for n, steps in windows.items() if max(self.required[t] for t in steps) > POSITIVE}
         events = np.arange(demos.steps * count).reshape(demos.steps, count)
         weights = np.full(count, 1 / count)
         self.episodes = Episodes(events, events, self.demos.symbols, self.demos.choices, self._classes.action, weights)

@@ -147,7 +147,8 @@ def _behaviour(trace: EpisodeTrace, requirement: Requirement, windows: Mapping[s
     if trace.bound is not None:
         notes["kl_bits"] = {name: mean_over(np.array(trace.bound), steps) for name, steps in windows.items()}
     need = np.array(requirement.bits, np.float64)
-    return Evaluation(judgement, windows, rate, need, *[undefined] * 4, success=success, notes=notes)
+    columns = (undefined, undefined, undefined, undefined)
+    return Evaluation(judgement, windows, rate, need, *columns, success=success, notes=notes)
 
 
 def evaluate_codes(codes: Ints, classes: Classes, gate: Gate, windows: Mapping[str, Steps]) -> list[Evaluation]:

@@ -153,7 +153,7 @@ def test_each_symbolic_gate_fails_on_what_it_names(
 ) -> None:
     found = judge_scores(gate, steps, success)
     assert found.gate == gate
-    assert found.passed == found.passed == (failure is None)
+    assert found.passed == (failure is None)
     assert found.failures[:1] == (() if failure is None else (failure,))
 
 
