@@ -83,24 +83,15 @@ class SelectK:
         from diacritic.training.learner import learner
         from diacritic.training.preset import preset
 
-        chosen = learner(self.learner), preset(self.preset)
+        chosen = learner(self.learner).name, preset(self.preset).name
         place = task(self.task, **pairs(self.parameters))
         if place.recorded:
             place = task(self.task, **_typed(self.task, self.parameters))
         gate, steps = ("task", 10_000) if place.recorded else ("external", 6000)
         if min(self.seeds, self.steps or 1) < 1:
             raise UserError("select-k", "--seeds and --steps are at least 1")
-        return Cell(
-            "select-k",
-            place,
-            chosen[0].name,
-            chosen[1].name,
-            gate,
-            self.beta,
-            self.steps or steps,
-            demonstrations=self.demonstrations,
-            seeds=self.seeds,
-        )
+        cell = Cell("select-k", place, *chosen, gate, self.beta, self.steps or steps, seeds=self.seeds)
+        return replace(cell, demonstrations=self.demonstrations)
 
 
 def fewest_codes(cell: "Cell", demos: Path) -> int:

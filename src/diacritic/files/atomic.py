@@ -6,23 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from certify.atomic import cannot_write, open_atomic, path_atomic, write_bytes, write_text
+from certify.atomic import cannot_write, open_atomic, path_atomic, write_bytes, write_text  # noqa: F401 (for others)
 from certify.errors import UserError
-
-__all__ = [
-    "cannot_write",
-    "make_folder",
-    "open_atomic",
-    "path_atomic",
-    "read_json",
-    "read_text",
-    "safe_name",
-    "sha256",
-    "sha256_file",
-    "write_bytes",
-    "write_json",
-    "write_text",
-]
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,199}")
 

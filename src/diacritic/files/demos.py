@@ -108,17 +108,15 @@ class Demos:
         """Of every array that is there: its element type and its axes, None where any size will do."""
         steps, episodes = self.observations.shape[:2]
         whole = np.issubdtype(self.actions.dtype, np.integer)
+        acted = (steps, episodes) if whole and self.actions.ndim == 2 else (steps, episodes, None)
         expected: dict[str, tuple[Array, type, Axes]] = {
             "phase": (self.phase, np.uint8, (steps, episodes)),
             "observations": (self.observations, np.float32, (steps, episodes, None)),
-            "actions": (self.actions, np.float32, (steps, episodes, None)),
+            "actions": (self.actions, np.int32 if whole else np.float32, acted),
             "symbols": (self.symbols, np.int32, (steps, episodes)),
             "choices": (self.choices, np.int32, (steps, episodes)),
             "success": (self.success, np.bool_, (episodes,)),
         }
-        if whole:
-            axes = (steps, episodes) if self.actions.ndim == 2 else (steps, episodes, None)
-            expected["actions"] = (self.actions, np.int32, axes)
         for name in ("symbols", "choices"):
             if not getattr(self, name).size:
                 del expected[name]

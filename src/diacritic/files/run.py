@@ -119,17 +119,12 @@ class RunManifest:
             raise UserError(path, f"lacks {lacking[0]!r}; {REMEDY}")
         manifest: RunManifest = read_as(RunManifest, given, path, REMEDY)
         read_as({"seed": int}, manifest.run, f"{path}: run", REMEDY)
-        _check_digests(manifest.sha256, path)
+        for name in manifest.sha256:
+            safe_name(name, f"{path}: sha256")  # leads nowhere outside the folder
+        for name in (WEIGHTS, CODES):
+            if name not in manifest.sha256:
+                raise UserError(path, f"has no digest of {name}; {REMEDY}")
         return manifest
-
-
-def _check_digests(digests: Mapping[str, str], path: str) -> None:
-    """Digests by file name; names lead nowhere outside the folder."""
-    for name in digests:
-        safe_name(name, f"{path}: sha256")
-    for name in (WEIGHTS, CODES):
-        if name not in digests:
-            raise UserError(path, f"has no digest of {name}; {REMEDY}")
 
 
 def is_run(folder: Path) -> bool:

@@ -58,11 +58,6 @@ def fits(kind: Any, value: Any) -> bool:
     return True
 
 
-def is_number(value: Any) -> bool:
-    """A finite number that a double holds; booleans are not numbers."""
-    return abs(value) <= LARGEST if type(value) is int else type(value) is float and math.isfinite(value)
-
-
 def _refuse(value: Any, expected: str) -> NoReturn:
     shown = repr(value)[:60] if isinstance(value, str | int | float | bool | None) else type(value).__name__
     raise _Unfit(f"is {shown}, but {expected} is expected")
@@ -87,9 +82,10 @@ def _read(kind: Any, value: Any) -> Any:
         return {key: _within(inside[1] if inside else kind[str], item, key[:60]) for key, item in named.items()}
     if isinstance(kind, dict) or dataclasses.is_dataclass(kind):
         return _record(kind, value)
-    if kind is Any or (is_number(value) if kind is float else isinstance(value, kind)):
-        return float(value) if kind is float else value
-    return _refuse(value, _EXPECTED[kind])
+    if kind is float:  # a finite number that a double holds; booleans are not numbers
+        good = abs(value) <= LARGEST if type(value) is int else type(value) is float and math.isfinite(value)
+        return float(value) if good else _refuse(value, _EXPECTED[kind])
+    return value if kind is Any or isinstance(value, kind) else _refuse(value, _EXPECTED[kind])
 
 
 def _record(kind: Any, value: Any) -> Any:

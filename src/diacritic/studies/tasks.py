@@ -77,11 +77,8 @@ def windows(task: Task) -> Windows:
     if task.name == "memory-chain":
         return {"mid-delay": range((T + 2) // 2, (T + 2) // 2 + 1), "delay": range(3, T), "query": range(T, T + 1)}
     if task.name == "passive-t-maze":
-        return {
-            "mid-delay": range((T + 1) // 2, (T + 1) // 2 + 1),
-            "corridor": range(2, T),
-            "junction": range(T, T + 1),
-        }
+        middle = (T + 1) // 2
+        return {"mid-delay": range(middle, middle + 1), "corridor": range(2, T), "junction": range(T, T + 1)}
     if task.name == "signpost-corridor":
         start = 1 + given.get("M", 16).bit_length()
         hall1, hall2 = given.get("hall1", 3), given.get("hall2", 3)

@@ -83,17 +83,14 @@ class RecordedTask(Task):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the recording."""
         return dict(self.demos.parameters)
 
     @property
     def title(self) -> str:
-        """The name with all parameters."""
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
 
     @property
     def least_episodes(self) -> int:
-        """All that were recorded."""
         return self.demos.episodes
 
     @property
@@ -118,7 +115,6 @@ class RecordedTask(Task):
 
     @property
     def latents(self) -> Mapping[str, int]:
-        """Recorded hidden values."""
         return {name: int(values.max()) + 1 for name, values in self.demos.latents.items()}
 
     @property
@@ -129,7 +125,6 @@ class RecordedTask(Task):
 
     @property
     def convention(self) -> Convention:
-        """That of the recording."""
         return self.demos.convention
 
     def choices(self, latents: Latents) -> dict[str, Ints]:
@@ -137,7 +132,6 @@ class RecordedTask(Task):
         return {}
 
     def initial_state(self, observations: Floats) -> Floats:
-        """The first observation."""
         return observations[0]
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

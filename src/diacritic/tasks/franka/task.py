@@ -68,12 +68,10 @@ class FrankaTask(Task):
 
     @property
     def sides(self) -> int:
-        """Number of grasp sides."""
         return self.levels["side"]
 
     @property
     def slots(self) -> int:
-        """Number of slots."""
         return self.levels["slot"]
 
     @abstractmethod
