@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,10 @@ class Binner:
             "format": FORMAT,
             "convention": self.convention.to_dict(),
             "readings": {
-                name: {"means": _nulls(reading.means), "visible": reading.visible.tolist()}
+                name: {
+                    "means": np.where(np.isnan(reading.means), np.array(None), reading.means).tolist(),  # not NaN
+                    "visible": reading.visible.tolist(),
+                }
                 for name, reading in self.readings.items()
             },
             "keys": self.keys.tolist(),
@@ -258,10 +261,3 @@ def _group(convention: Convention, factor: Factor, latents: Latents) -> tuple[In
         other = convention.factor(name)
         group, groups = group * other.classes + latents[other.latent], groups * other.classes
     return group, groups
-
-
-def _nulls(means: NDArray[np.float64]) -> Any:
-    """Nested lists with null for NaN, which JSON does not know."""
-    values = means.astype(object)
-    values[np.isnan(means)] = None
-    return values.tolist()

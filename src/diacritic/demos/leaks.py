@@ -21,7 +21,7 @@ _PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 MOST_VALUES = 32  # a variable with more values is probed by its leading bits
 
 Values = NDArray[np.integer]
-Predictor = Callable[[NDArray[np.float64], Values, NDArray[np.float64]], Values]
+Predictor = Callable[[NDArray[Any], Values, NDArray[Any]], Values]
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ class Cell:
     phase: str
     variable: str
     probe: str
-    status: (
-        str  # "hidden": must be at chance; "visible": must be high; "partial": part of it is seen, nothing to demand
-    )
+    status: str  # "hidden": must be at chance; "visible": must be high; "partial": nothing to demand
     correct: int
     tested: int
     chance: float
@@ -116,7 +114,10 @@ def status(demos: Demos, binner: Binner, variable: str, steps: NDArray[np.intege
     seen = [labels[t] for labels in binner.labels(demos.latents).values() for t in steps if (labels[t] != NULL).all()]
     if probe:
         start, stop = demos.convention.probe_columns
-        seen += [_numbered(np.rint(demos.observations[t, :, start:stop])) for t in steps]
+        probes = (np.rint(demos.observations[t, :, start:stop]) for t in steps)
+        seen += [
+            np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1) for rows in probes
+        ]  # equal rows, one number
     roots = _roots(demos, hidden)
     seen = [values for values in seen if values.min() != values.max() and _roots(demos, values) & roots]
     if any(_determines(values, hidden) for values in seen):
@@ -181,9 +182,8 @@ def _fitted(model: Any, train: NDArray[np.float64], labels: Values, test: NDArra
     if not varied.any():
         return np.full(len(test), np.bincount(labels).argmax())
     centre, spread = train[:, varied].mean(0), spread[varied]
-    with import_optional("threadpoolctl", "measure").threadpool_limits(
-        1
-    ):  # small problems: threads only wait for each other
+    limited = import_optional("threadpoolctl", "measure").threadpool_limits
+    with limited(1):  # small problems: threads only wait for each other
         model.fit((train[:, varied] - centre) / spread, labels)
         return model.predict((test[:, varied] - centre) / spread)
 
@@ -193,26 +193,15 @@ def _judged(drafts: list[tuple[Question, str, int, float]], tested: int) -> list
     if not drafts:
         return []
     stats = import_optional("scipy.stats", "measure")
+    multitest = import_optional("statsmodels.stats.multitest", "measure")
     tests = [stats.binomtest(correct, tested, chance, alternative="greater") for _, _, correct, chance in drafts]
-    bounds = [stats.binomtest(correct, tested, chance).proportion_ci(0.95, "exact") for _, _, correct, chance in drafts]
-    adjusted = import_optional("statsmodels.stats.multitest", "measure").multipletests(
-        [t.pvalue for t in tests], method="holm"
-    )[1]
-    return [
-        Cell(
-            question.phase,
-            question.variable,
-            probe,
-            question.status,
-            correct,
-            tested,
-            chance,
-            (float(bound.low), float(bound.high)),
-            float(test.pvalue),
-            float(p),
-        )
-        for (question, probe, correct, chance), test, bound, p in zip(drafts, tests, bounds, adjusted, strict=True)
-    ]
+    adjusted = multitest.multipletests([test.pvalue for test in tests], method="holm")[1]
+    cells = []
+    for (asked, probe, correct, chance), test, holm in zip(drafts, tests, adjusted, strict=True):
+        bound = stats.binomtest(correct, tested, chance).proportion_ci(0.95, "exact")
+        numbers = correct, tested, chance, (float(bound.low), float(bound.high)), float(test.pvalue), float(holm)
+        cells.append(Cell(asked.phase, asked.variable, probe, asked.status, *numbers))
+    return cells
 
 
 def _roots(demos: Demos, values: Values) -> set[str]:
@@ -224,11 +213,6 @@ def _roots(demos: Demos, values: Values) -> set[str]:
     sizes = {name: len(np.unique(demos.latents[name])) for name in independent if name in demos.latents}
     causes = {name: size for name, size in sizes.items() if _determines(demos.latents[name], values)}
     return {name for name, size in causes.items() if size == min(causes.values())} or set(sizes)
-
-
-def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Equal rows by equal numbers."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _determines(cause: Values, effect: Values) -> bool:

@@ -1,6 +1,7 @@
 """The single-frame probe: a small convolutional network that reads hidden variables from one image."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,7 @@ def pixel_table(
                 said = "partial" if said == "visible" and size > most else said
                 labels = coarse(demos.latents[variable], size, most)
                 asked.append(Question(f"{phase}, step {t + 1}", variable, said, demos.frames[t], labels))
-
-    def cnn(train: NDArray[Any], labels: Values, test: NDArray[Any]) -> Values:
-        return frame_probe(train, labels, test, epochs, seed)
-
-    return table(asked, {"cnn": cnn}, held_out, "probing frames")
+    return table(asked, {"cnn": partial(frame_probe, epochs=epochs, seed=seed)}, held_out, "probing frames")
 
 
 def _chosen(hidden: Mapping[str, int], variables: Sequence[str] | None) -> dict[str, int]:

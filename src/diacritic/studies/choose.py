@@ -46,7 +46,8 @@ def studies_named(names: Sequence[str], declared: Mapping[str, Study]) -> list[S
 def cells_of(studies: Sequence[Study], only: str = "", seeds: int | None = None, quick: bool = False) -> list[Cell]:
     """Cells that hold all words of `only`, or of one of its parts between commas, in study, name, learner or preset."""
     words = [set(part.split()) for part in only.split(",")]
-    chosen = [c for study in studies for c in study.cells if any(part <= set(_words(c)) for part in words)]
+    cells = [(c, {c.study, *c.name.split(), c.learner, c.preset, c.gate}) for study in studies for c in study.cells]
+    chosen = [cell for cell, own in cells if any(part <= own for part in words)]
     if not chosen:
         where = ", ".join(study.name for study in studies)
         raise UserError("--only" if only else where, f"no cell of {where} has {only!r}" if only else "trains nothing")
@@ -55,10 +56,6 @@ def cells_of(studies: Sequence[Study], only: str = "", seeds: int | None = None,
             raise UserError("--seeds", "must be at least 1")
         chosen = [replace(cell, seeds=min(seeds, cell.seeds)) for cell in chosen]
     return [_quick(cell) for cell in chosen] if quick else chosen
-
-
-def _words(cell: Cell) -> list[str]:
-    return f"{cell.study} {cell.name} {cell.learner} {cell.preset} {cell.gate}".split()
 
 
 def _quick(cell: Cell) -> Cell:

@@ -171,12 +171,9 @@ class FrankaTask(Task):
         step = self.steps[t] if t < self.horizon else None
         if step is None or step.probe is None:
             return np.full(len(next(iter(latents.values()))), -1)
-        number = latents[step.probe] if step.probe in latents else self._cues(latents)
-        return number if step.bit is None else number >> step.bit & 1
-
-    def _cues(self, latents: Latents) -> Ints:
         choices = self.choices(latents)
-        return choices["side"] + self.sides * choices["slot"]
+        number = latents[step.probe] if step.probe in latents else choices["side"] + self.sides * choices["slot"]
+        return number if step.bit is None else number >> step.bit & 1
 
     def draw(self, episodes: int, seed: int) -> Latents:
         """Independent draws; the hidden values of a stratified task, or of few episodes, go in rounds through all."""
