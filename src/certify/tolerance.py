@@ -117,7 +117,7 @@ class _Metric:
 
     def __init__(self, graph: Graph, divergence: Divergence, epsilon: Fraction) -> None:
         self.laws, self.divergence, self.epsilon = Laws(graph.laws), divergence, epsilon
-        self.width = len(graph.actions)
+        self.width, self._limit = len(graph.actions), float(epsilon)
         self.rows = np.array([_row(law, self.width) for law in self.laws.table])
 
     def chains(self, laws: Ints) -> Ints:
@@ -213,10 +213,6 @@ class _Metric:
             if all(total_variation(dict(table[centre]), dict(table[k])) <= self.epsilon for k in laws[doubtful])
             else None
         )
-
-    @property
-    def _limit(self) -> float:
-        return float(self.epsilon)
 
     def _distance(self, centre: int, laws: Ints) -> NDArray[np.float64]:
         if self.divergence == "kl":

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from certify.core.exact import Ints, rank, representatives
 
-Conflicting = Callable[[Ints, Ints], NDArray[np.bool_]]
-
 
 def within(values: Ints, ascending: Ints) -> NDArray[np.bool_]:
     """Which values occur in an ascending array."""
@@ -25,7 +23,7 @@ def clashes(
     group: Ints,
     loose: Ints,
     clash: Ints,
-    conflicting: Conflicting,
+    conflicting: Callable[[Ints, Ints], NDArray[np.bool_]],
     limit: int,
 ) -> tuple[Ints, Ints] | None:
     """Ordered pairs of signatures that meet conflicting kinds in one context; None if more than `limit` are looked at.

@@ -20,7 +20,7 @@ from certify.core.exact import Ints
 from certify.core.floors import Floor, bitmasks
 from certify.core.graph import Graph
 from certify.core.joint import Joint
-from certify.core.merged import unfold
+from certify.core.merged import as_tree
 from certify.core.merger import Merger
 from certify.core.relations import Matrix, Relation, strong_classes
 
@@ -221,9 +221,7 @@ class _Search:
         if tables is None:
             self.reason = "the solver leaves it open; --seconds gives it more time"
         if tables:
-            histories = sum(sum(level.paths.tolist()) for level in self.graph.levels)
-            merged = sum(level.size for level in self.graph.levels) < histories <= _NODES
-            tree = unfold(self.graph) if merged else self.graph  # one node may get two labels
+            tree = as_tree(self.graph, _NODES)  # one node may get two labels
             labels = walk(tree, tables, self.stationary)
             if verify_codes(tree, labels, self.stationary) is None:
                 self.high, self.labels = self.low, labels if tree is self.graph else None

@@ -165,7 +165,10 @@ def _bracket(
     """The sharpest of the bounds at hand, where the search did not end; without prices, those of the α bound."""
     steps = int(100_000 * limits.seconds)  # the bounds take about as long as the search did
     alpha = repeated_alpha_bound(weights, conflicts, steps)
-    prices = prices or _alpha_prices(weights, alpha_bound(weights, conflicts, steps))
+    if not prices:  # in proportion to mass: every class costs at least log2(1/α) per unit of it
+        low, _ = alpha_bound(weights, conflicts, steps).interval()
+        floor = Fraction(math.floor(Fraction(low) * 2**40), 2**40)
+        prices = tuple(floor * Fraction(w, sum(weights)) for w in weights)
     bounds: list[tuple[LogSum, Proof]] = [
         (LogSum.rational(sum(prices) + searched), "prices"),
         (alpha, "alpha"),
@@ -173,12 +176,6 @@ def _bracket(
     ]
     lower, proof = max(bounds, key=itemgetter(0))
     return _Solved(best, lower, entropy(masses_of(weights, best)), Evidence((), prices, searched, proof))
-
-
-def _alpha_prices(weights: tuple[int, ...], bound: LogSum) -> tuple[Fraction, ...]:
-    """Prices proportional to mass, valid because every class costs at least log2(1/α) per unit of mass."""
-    floor = Fraction(math.floor(Fraction(bound.interval()[0]) * 2**40), 2**40)
-    return tuple(floor * Fraction(w, sum(weights)) for w in weights)
 
 
 def _union(types: Sequence[int], mask: int) -> int:
@@ -311,12 +308,6 @@ def _maximal_cliques(conflicts: Sequence[int], vertices: int, weights: Sequence[
             stack.append((clique | 1 << v, open_set & conflicts[v], tried & conflicts[v]))
             open_set ^= 1 << v
             tried |= 1 << v
-
-
-def chromatic_number(conflicts: Sequence[int], limit: int = 5_000_000) -> int | None:
-    """The least number of colours; None beyond `limit` steps."""
-    classes = fewest_colours(conflicts, limit)
-    return None if classes is None else len(classes)
 
 
 def fewest_colours(conflicts: Sequence[int], limit: int = 5_000_000) -> list[int] | None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.core.colouring import Budget, chromatic_number, minimum_entropy
+from certify.core.colouring import Budget, fewest_colours, minimum_entropy
 from certify.core.exact import Ints, Masses, fold, group_sums, pair, rank
 from certify.core.graph import Graph, Level
 from certify.core.logs import LogSum
@@ -84,9 +84,9 @@ def _colour(level: Level, relation: Relation, budget: Budget) -> _Coloured:
             continue
         conflicts = bitmasks(relation.conflict_matrix(np.arange(first, first + size)))
         best = minimum_entropy([int(m) for m in masses[first : first + size]], conflicts, budget.limits())
-        fewest = chromatic_number(conflicts, int(200_000 * budget.limits().seconds))
+        fewest = fewest_colours(conflicts, int(200_000 * budget.limits().seconds))
         lower[k], proved = best.lower.bits, proved and best.optimal
-        colours[k], all_counted = fewest or 0, all_counted and fewest is not None
+        colours[k], all_counted = len(fewest or ()), all_counted and fewest is not None
         for mask in best.classes:
             members = np.flatnonzero([mask >> v & 1 for v in range(size)])
             label[relation.start[alike][:, None] + members] = (relation.start[alike] + members[0])[:, None]

@@ -216,8 +216,8 @@ def _average_laws(episodes: Episodes, t: int, label: Ints, first: Ints) -> tuple
     return law, mixed
 
 
-def average(shares: Mapping[int, int], table: list[Law]) -> dict[int, Fraction]:
-    """The mixture of laws with the given integer weights."""
+def average(shares: Mapping[int, int] | Mapping[int, Fraction], table: list[Law]) -> dict[int, Fraction]:
+    """The mixture of laws with the given weights."""
     whole = sum(shares.values())
     mixture: dict[int, Fraction] = {}
     for law, share in shares.items():

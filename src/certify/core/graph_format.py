@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from certify.core.exact import brief
-from certify.core.graph import Graph
+from certify.core.graph import Graph, average
 from certify.core.merged import Node, assemble
 from certify.core.reading import Numbers, index_name, mapping, rational, text, total
 from certify.errors import UserError
@@ -37,7 +37,10 @@ def canonical(graph: Graph) -> Iterator[bytes]:
             ]
             node: dict[str, Any] = {
                 "obs": graph.observations[level.observation[k]],
-                "laws": [[str(Fraction(w, whole)), _law(graph, law)] for law, w in shares.items()],
+                "laws": [
+                    [str(Fraction(w, whole)), {graph.actions[a]: str(p) for a, p in graph.laws[law]}]
+                    for law, w in shares.items()
+                ],
                 "edges": sorted(edges, key=lambda edge: edge[:2]),  # by name, whatever the numbers of the actions
             }
             if t == 0:
@@ -46,10 +49,6 @@ def canonical(graph: Graph) -> Iterator[bytes]:
             yield f",{text}".encode() if k else text.encode()
         yield b"]}"
     yield b"]}"
-
-
-def _law(graph: Graph, law: int) -> dict[str, str]:
-    return {graph.actions[a]: str(p) for a, p in graph.laws[law]}
 
 
 def read(document: Mapping[str, Any]) -> Graph:
@@ -120,9 +119,5 @@ class _Reader(Numbers):
             node.edges[action, target.observation] = (int(k), p)
             target.mass = total([target.mass, node.mass * p], place)
             drawn[action] = total([drawn.get(action, Fraction(0)), p], place)
-        expected: dict[int, Fraction] = {}
-        for law, share in node.shares.items():
-            for action, p in self.laws.table[law]:
-                expected[action] = total([expected.get(action, Fraction(0)), share * p], place)
-        if following and drawn != expected:
+        if following and drawn != average(node.shares, self.laws.table):
             raise UserError(place, "the edges do not draw each action with the probability of the laws")

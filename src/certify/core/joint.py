@@ -14,7 +14,7 @@ from certify.core.exact import Ints
 from certify.core.floors import Floor, exact_rate
 from certify.core.graph import Graph
 from certify.core.logs import LogSum
-from certify.core.merged import unfold
+from certify.core.merged import as_tree
 from certify.core.rates import conditional_rate
 from certify.core.relations import Relation, compatibility, strong_classes
 
@@ -88,7 +88,8 @@ def best_machine(
     small = max(level.size for level in graph.levels) <= limits.histories
     targets = [exact_rate(x, f.cells) for x, f in zip(graph.levels, floors, strict=True)] if small else []
     proved = all(floor.proved for floor in floors)
-    graph, relations = _unfolded(graph, relations, limits)
+    if (unfolded := as_tree(graph, limits.histories)) is not graph:
+        graph, relations = unfolded, compatibility(unfolded)
     tree = all(np.all(level.paths == 1) for level in graph.levels)
     if not (small and tree and all(relation.decided for relation in relations)):
         return _strong_machine(graph, goal, low)
@@ -111,15 +112,6 @@ def best_machine(
     bits = tuple(conditional_rate(level, label) for level, label in zip(graph.levels, cells, strict=True))
     high = goal.rough(bits)
     return Joint(graph, cells, bits, (high if optimal else min(low, high), high), optimal, simultaneous, search.work)
-
-
-def _unfolded(graph: Graph, relations: list[Relation], limits: JointLimits) -> tuple[Graph, list[Relation]]:
-    """A merged graph as the tree of its histories, if that is small."""
-    histories = [int(sum(level.paths.tolist())) for level in graph.levels]
-    if histories == [level.size for level in graph.levels] or sum(histories) > limits.histories:
-        return graph, relations
-    tree = unfold(graph)
-    return tree, compatibility(tree)
 
 
 def _strong_machine(graph: Graph, goal: _Goal, low: float) -> Joint:

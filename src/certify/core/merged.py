@@ -251,14 +251,16 @@ def _assemble(layers: list[Layer], observations: Names, actions: Names, laws: La
             size = len(layers[t + 1].mass)
             first = representatives(child, size)
             parent, arrival = source[first], action[first]
-            paths = _count(paths[source], child, size)
+            arriving = paths[source]
+            exact = arriving.astype(object) if float(arriving.sum(dtype=float)) >= 2**61 else arriving
+            paths = as_masses(group_sums(child, exact, size).tolist())
     return Graph(tuple(result), observations, actions, tuple(laws.table))
 
 
-def _count(paths: Masses, child: Ints, size: int) -> Masses:
-    """How many histories lead to each child."""
-    exact = paths.astype(object) if float(paths.sum(dtype=float)) >= 2**61 else paths
-    return as_masses(group_sums(child, exact, size).tolist())
+def as_tree(graph: Graph, most: int) -> Graph:
+    """The tree of all histories of a merged graph, if they are at most so many; else the graph itself."""
+    histories = sum(total_of(level.paths) for level in graph.levels)
+    return unfold(graph) if sum(level.size for level in graph.levels) < histories <= most else graph
 
 
 def unfold(graph: Graph) -> Graph:

@@ -223,7 +223,7 @@ class _Reader:
             self.start = self.uniform("states")
         elif self.next.kind == "name":  # one state, or several that are equally likely
             self.start = self.equally({self.one("states") for _ in self.while_listed()})
-        elif self.lone_number() and self.next.text.isdecimal() and not self.sure():
+        elif self.lone_state():
             self.start = {self.one("states"): Fraction(1)}
         else:
             row = _sparse(self.probabilities(len(self.names["states"]), line))
@@ -234,12 +234,10 @@ class _Reader:
         while self.next.kind == "number" or (self.next.kind == "name" and not self.opens_section()):
             yield self.next
 
-    def lone_number(self) -> bool:
-        return self.next.kind == "number" and self.tokens[self.at + 1].kind != "number"
-
-    def sure(self) -> bool:
-        """`start: 1` with a single state is its probability."""
-        return len(self.names["states"]) == 1 and self.next.text == "1"
+    def lone_state(self) -> bool:
+        """A single whole number is a state, but `start: 1` with a single state is its probability."""
+        alone = self.next.kind == "number" and self.tokens[self.at + 1].kind != "number"
+        return alone and self.next.text.isdecimal() and (len(self.names["states"]) > 1 or self.next.text != "1")
 
     def complete(self, line: int) -> None:
         """All names must be there before the first table; without a discount it is 1, and values are rewards."""
@@ -251,20 +249,14 @@ class _Reader:
             _fail(line, f"{states} states and {actions} actions make tables of more than {MOST_ENTRIES:,} entries")
 
     def table_line(self, table: _Table, line: int) -> None:
-        states = range(len(self.names["states"]))
-        actions = self.span("actions")
-        if not self.colon():
-            rows = self.matrix(table, line)
-            self.write(len(actions) * len(states), line)
-            for a, s in product(actions, states):
-                table.put((a, s), rows[s], line)
-            return
-        sources = self.span("states")
-        if not self.colon():
-            row = self.row(table, line)
+        count, actions = len(self.names["states"]), self.span("actions")
+        by_state = self.colon()
+        sources = self.span("states") if by_state else range(count)
+        if not by_state or not self.colon():
+            rows = [self.row(table, line)] * count if by_state else self.matrix(table, line)
             self.write(len(actions) * len(sources), line)
-            for key in product(actions, sources):
-                table.put(key, row, line)
+            for a, s in product(actions, sources):
+                table.put((a, s), rows[s], line)
             return
         columns = self.span(table.columns)
         self.colon()  # which some programs write before the number

@@ -46,7 +46,10 @@ def from_gym(
     table = named_actions(task, actions, env.action_space, "start", "n")
 
     def reset(value: H) -> Any:
-        return _first(set_hidden(env, value), task)
+        result = set_hidden(env, value)
+        if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
+            raise UserError(task, "a reset must return the observation and an info dictionary, as in Gymnasium 1.x")
+        return result[0]
 
     def step(action: str) -> tuple[Any, bool]:
         result = env.step(table.values[action])
@@ -171,9 +174,3 @@ def _keywords(env: Any) -> set[str]:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return {"seed", "options"}
     return set(parameters)
-
-
-def _first(result: Any, task: str) -> Any:
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Mapping):
-        raise UserError(task, "a reset must return the observation and an info dictionary, as in Gymnasium 1.x")
-    return result[0]

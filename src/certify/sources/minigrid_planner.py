@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 from certify.errors import UserError
@@ -16,11 +17,7 @@ Cell = tuple[int, int]
 Pose = tuple[int, int, int]
 
 
-class _Wall:
-    type = "wall"
-
-
-_OUTSIDE = _Wall()
+_OUTSIDE = SimpleNamespace(type="wall")
 
 
 @dataclass(frozen=True)

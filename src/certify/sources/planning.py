@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from certify.sources._problem import Row
 from certify.sources.pomdp import Pomdp
 from certify.stationary.beliefs import AlphaVectors
 from certify.stationary.world import Controller, Privileged
@@ -115,8 +116,7 @@ class Planner:
         return np.array([b[1] for b in best]), np.array([b[2] for b in best]), np.array([b[3] for b in best])
 
 
-def _dense(rows: object, width: int) -> Floats:
-    assert isinstance(rows, tuple), "a problem holds its rows in tuples"
+def _dense(rows: tuple[tuple[Row, ...], ...], width: int) -> Floats:
     result = np.zeros((len(rows), len(rows[0]), width))
     for a, by_state in enumerate(rows):
         for s, row in enumerate(by_state):

@@ -20,7 +20,7 @@ from certify.answer import Answer, certify
 from certify.core.assignments import verify
 from certify.core.exact import Ints, pair, rank, representatives, total_of
 from certify.core.graph import Graph
-from certify.core.merged import unfold
+from certify.core.merged import as_tree
 from certify.core.model import Model
 from certify.core.rates import conditional_rate
 from certify.core.relations import Matrix, blocks
@@ -117,7 +117,10 @@ class PolicyReport:
 
     def text(self) -> str:
         """The report for people."""
-        lines = [f"{self.name or 'policy'}: {self._verdict()}", *self._table()]
+        verdict = f"differs from the expert on {self.wrong_histories:,} of {self.histories:,} histories"
+        if self.reproduces:
+            verdict = f"reproduces the expert on all {self.histories:,} histories"
+        lines = [f"{self.name or 'policy'}: {verdict}", *self._table()]
         lines += [f"differs at step {d.t}, after {d.history}: {d.policy}, not {d.expert}" for d in self.differences]
         for told in (self.behaviour, self.state):
             if told is not None:
@@ -133,11 +136,6 @@ class PolicyReport:
         for t, (bits, need) in enumerate(zip(told.carried, self.needed, strict=True)):
             if need - bits > 1e-9:
                 yield f"by {told.by} it carries {bits:.3f} of {need:.3f} bits at step {t + 1}"
-
-    def _verdict(self) -> str:
-        if self.reproduces:
-            return f"reproduces the expert on all {self.histories:,} histories"
-        return f"differs from the expert on {self.wrong_histories:,} of {self.histories:,} histories"
 
     def _table(self) -> Iterator[str]:
         groups = [self.behaviour] if self.state is None else [self.behaviour, self.state]
@@ -248,7 +246,9 @@ def machine_of(
         incomplete = (verify(own, labels) or "").replace("cell", "state") or None
         bits = [conditional_rate(level, label) for level, label in zip(graph.levels, labels, strict=True)]
         carried = _carried(answer, _labels(graph, into))
-        state = _distinctions(answer, "state", bits, labels, [_all_apart] * graph.horizon, carried)
+        state = _distinctions(
+            answer, "state", bits, labels, [lambda label: label[:, None] != label] * graph.horizon, carried
+        )
     wrong = [_wrong(graph, t, names) for t, names in enumerate(acts)]
     return PolicyReport(
         name or model.name,
@@ -283,8 +283,7 @@ def _tree(model: Model) -> Graph:
         raise UserError(
             model.name or "model", f"has {histories:,} histories; a policy is driven along {MOST_HISTORIES:,} at most"
         )
-    merged = any(np.any(level.paths != 1) for level in model.graph.levels)
-    return unfold(model.graph) if merged else model.graph
+    return as_tree(model.graph, MOST_HISTORIES * model.horizon)
 
 
 def _carried(answer: Answer, labels: list[Ints]) -> tuple[float, ...]:
@@ -403,10 +402,6 @@ def _differences(graph: Graph, acts: list[list[str]], wrong: list[list[int]]) ->
             yield Difference(t + 1, history_text(graph, t, node), expert, acts[t][node])
 
 
-def _all_apart(labels: Ints) -> Matrix:
-    return labels[:, None] != labels[None, :]
-
-
 def _distinctions(
     answer: Answer,
     by: str,
@@ -424,19 +419,11 @@ def _distinctions(
             first, sizes = nodes[representatives(cell, size)], np.bincount(cell)
             required, made = relation.conflict_matrix(relation.kind[first]), separates[t](labels[t][first])
             for needed, apart in ((True, required & ~made), (False, made & ~required)):
-                counts[needed][t] += (
-                    sum(int(n) * int(sizes[row].sum()) for n, row in zip(sizes, apart, strict=True)) // 2
-                )
-                for one, two in islice(_upper(apart), MOST_EXAMPLES - len(examples[needed])):
-                    examples[needed].append(_pair(answer, t, int(first[one]), int(first[two]), needed))
-    pairs = tuple(examples[False]), tuple(examples[True])
-    return Distinctions(by, tuple(bits), tuple(counts[False]), tuple(counts[True]), *pairs, carried)
-
-
-def _upper(matrix: Matrix) -> Iterator[tuple[int, int]]:
-    """The pairs i < j that a symmetric matrix holds, row by row."""
-    for i, row in enumerate(matrix):
-        yield from ((i, int(j)) for j in np.flatnonzero(row[i + 1 :]) + i + 1)
+                counts[needed][t] += int(sizes @ (apart @ sizes)) // 2
+                pairs = np.argwhere(np.triu(apart))[: MOST_EXAMPLES - len(examples[needed])]
+                examples[needed] += [_pair(answer, t, one, two, needed) for one, two in first[pairs].tolist()]
+    shown = tuple(examples[False]), tuple(examples[True])
+    return Distinctions(by, tuple(bits), tuple(counts[False]), tuple(counts[True]), *shown, carried)
 
 
 def _pair(answer: Answer, t: int, first: int, second: int, needed: bool) -> Pair:

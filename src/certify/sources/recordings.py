@@ -71,7 +71,7 @@ def symbolic(episode: Any, symbol: Symboliser, action: Symboliser, place: str) -
         where = f"{place}.steps[{t}]"
         if step is None:
             raise UserError(where, "the step is missing; record it, or cut the episode before it")
-        if not _is_pair(step):
+        if not isinstance(step, tuple | list | np.ndarray) or not _is_listed(step) or len(step) != 2:
             raise UserError(where, f"expected a pair (observation, action), not {_brief(step)}")
         shown, done = _named(step[0], symbol, f"{where}.obs"), _named(step[1], action, f"{where}.action")
         text.append((shown, done))
@@ -101,12 +101,6 @@ def _is_listed(values: Any) -> bool:
     if isinstance(values, np.ndarray):
         return values.ndim > 0
     return isinstance(values, Iterable) and not isinstance(values, str)
-
-
-def _is_pair(step: Any) -> bool:
-    if isinstance(step, np.ndarray):
-        return step.ndim > 0 and len(step) == 2
-    return isinstance(step, tuple | list) and len(step) == 2
 
 
 def _named(raw: Any, name: Symboliser, place: str) -> str:

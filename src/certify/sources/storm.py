@@ -22,7 +22,7 @@ def load_storm(path: str | os.PathLike[str], constants: str = "") -> Explicit:
     try:
         return _built(storm, path, constants)
     except (RuntimeError, TypeError, storm.exceptions.StormError) as error:
-        raise UserError(path.name, f"Storm refuses it: {_line(error)}") from None
+        raise UserError(path.name, f"Storm refuses it: {' '.join(str(error).split())[:200]}") from None
 
 
 def _built(storm: Any, path: Path, constants: str) -> Explicit:
@@ -53,7 +53,3 @@ def _names(model: Any) -> list[str] | None:
     values = model.observation_valuations
     names = [" ".join(values.to_string(k).strip("[]").replace("\t", " ").split()) for k in range(model.nr_observations)]
     return names if len(set(names)) == len(names) else None
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
