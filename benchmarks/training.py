@@ -303,11 +303,10 @@ def forecaster_seconds(data: Data, seeds: int = 8, updates: int = 200) -> float:
     """Seconds per forecaster of 3,000 updates, so many seeds together; what the first updates compile is left out."""
     forget()
     data = data.to("cuda")
-    seen, before = data.observation[data.observation_index], data.previous[data.previous_index]
     asked = every_offset(data.horizon, "cuda")
 
     def train(steps: int) -> None:
-        train_forecaster(data.shape, seen, before, data.target, asked, range(seeds), steps=steps)
+        train_forecaster(data, asked, range(seeds), steps)
 
     train(10)
     short, long = (clocked(lambda steps=steps: train(steps), "cuda") for steps in (updates, 3 * updates))

@@ -14,7 +14,7 @@ from diacritic.memory.encoders import encode_action, encoders, observe, prior_in
 from diacritic.memory.gru import gated
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
+from diacritic.memory.quantise import code_vectors, quantised, straight_through
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import State
 
@@ -96,10 +96,9 @@ class GruCode(CodeMemory):
     def move(
         self, parameters: Parameters, architecture: Architecture, state: State, entering: Tensor, flow: Flow
     ) -> tuple[Tensor, State]:
-        proposal = bounded(gated(parameters, state.embedding, entering), architecture.bound)
-        vectors = code_vectors(parameters["codebook"], architecture.bound)
-        code = nearest(proposal, vectors)
-        return proposal, State(straight_through(look_up(vectors, code), proposal), code)
+        proposal = gated(parameters, state.embedding, entering)
+        proposal, embedding, code = quantised(proposal, parameters["codebook"], architecture.bound)
+        return proposal, State(embedding, code)
 
     def codebooks(self, architecture: Architecture) -> dict[str, int]:
         return {"": architecture.codes}

@@ -15,8 +15,9 @@ from torch import Tensor
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
+from diacritic.memory.quantise import quantised
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.vector import record
 
 HEADS, LAYERS = 4, 2
 
@@ -172,14 +173,10 @@ def _record(
     parameters: Parameters, architecture: Architecture, inputs: Inputs, features: Tensor, state: Tensor
 ) -> Record:
     if "codebook" not in parameters:
-        no_code = torch.zeros(state.shape[:2], dtype=torch.long, device=state.device)
-        return Record(features, features, state, state, no_code)
-    codebook = code_vectors(parameters["codebook"], architecture.bound)
-    proposal = bounded(state.to(codebook.dtype), architecture.bound)
-    code = nearest(proposal.detach(), codebook.detach())
-    embedding = straight_through(look_up(codebook, code), proposal)
-    read = prior_input(architecture, inputs, features)
-    return Record(features, features, proposal, embedding, code, prior_input=read)
+        return record(features, state)
+    codebook = parameters["codebook"]
+    found = quantised(state.to(codebook.dtype), codebook, architecture.bound)
+    return Record(features, features, *found, prior_input=prior_input(architecture, inputs, features))
 
 
 def _enter(parameters: Parameters, history: Tensor, first: int) -> Tensor:

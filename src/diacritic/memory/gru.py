@@ -6,6 +6,7 @@ from torch import Tensor
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.memory.vector import record
 
 
 def _enter(parameters: Parameters, observation: Tensor, previous: Tensor) -> Tensor:
@@ -53,7 +54,7 @@ class Gru(Memory):
         self, parameters: Parameters, architecture: Architecture, state: Tensor, inputs: Inputs, flow: Flow = PLAYING
     ) -> tuple[Tensor, Record]:
         state = gated(parameters, state, _enter(parameters, inputs.observation, inputs.previous))
-        return state, _record(state, _act(parameters, state))
+        return state, record(state, state, _act(parameters, state))
 
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
@@ -65,12 +66,7 @@ class Gru(Memory):
             state = gated(parameters, state, incoming)
             states.append(state)
         rows = torch.cat(states, 1)
-        return [_record(rows, _act(parameters, rows))]
-
-
-def _record(state: Tensor, actions: Tensor) -> Record:
-    no_code = torch.zeros(state.shape[:2], dtype=torch.long, device=state.device)
-    return Record(state, state, state, state, no_code, actions=actions)
+        return [record(rows, rows, _act(parameters, rows))]
 
 
 @register

@@ -72,6 +72,13 @@ def code_vectors(codebook: Tensor, bound: str) -> Tensor:
     return unit(codebook) if bound == "sphere" else codebook
 
 
+def quantised(proposal: Tensor, codebook: Tensor, bound: str) -> tuple[Tensor, Tensor, Tensor]:
+    """The bounded proposal, the vector of its code (straight-through), and the code."""
+    proposal, vectors = bounded(proposal, bound), code_vectors(codebook, bound)
+    code = nearest(proposal.detach(), vectors.detach())
+    return proposal, straight_through(look_up(vectors, code), proposal), code
+
+
 def unit(values: Tensor) -> Tensor:
     """Vectors of length one; the zero vector stays."""
     return values / values.norm(dim=-1, keepdim=True).clamp(min=SMALLEST)

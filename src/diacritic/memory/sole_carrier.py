@@ -12,7 +12,7 @@ from diacritic.memory import continuous_path
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input, side_information
 from diacritic.memory.layers import Parameters, Weight, hidden_layers, linear, reader
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import bounded, code_vectors, look_up, nearest, straight_through
+from diacritic.memory.quantise import code_vectors, quantised
 from diacritic.memory.shape import Architecture, Shape
 
 
@@ -105,10 +105,7 @@ def step(
         hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
         added = strength * linear(parameters, "path.out", hidden)
         proposal = added if architecture.path == "bypass" and architecture.path_alone else proposal + added
-    proposal = bounded(proposal, architecture.bound)
-    codebook = code_vectors(parameters["codebook"], architecture.bound)
-    code = nearest(proposal, codebook)
-    embedding = straight_through(look_up(codebook, code), proposal)
+    proposal, embedding, code = quantised(proposal, parameters["codebook"], architecture.bound)
     second = None
     if state.identification is not None:
         second = _identify(parameters, architecture, state.identification, side, inputs, gradient)
@@ -133,11 +130,9 @@ def _identify(
         parameters = {**parameters, **own}
     driven = drive(parameters, "identification", side, inputs.previous)
     carried, entering = carried_on(architecture, embedding, gradient)
-    proposal = bounded(carried + propose(parameters, "identification", entering, driven), architecture.bound)
-    codebook = code_vectors(parameters["identification.codebook"], architecture.bound)
-    code = nearest(proposal, codebook)
-    after = straight_through(look_up(codebook, code), proposal)
-    return Record(side, side, proposal, after, code, prior_input=prior_input(architecture, inputs, side))
+    proposal = carried + propose(parameters, "identification", entering, driven)
+    found = quantised(proposal, parameters["identification.codebook"], architecture.bound)
+    return Record(side, side, *found, prior_input=prior_input(architecture, inputs, side))
 
 
 @register

@@ -108,10 +108,10 @@ def entered(parameters: Parameters, inputs: Inputs) -> tuple[Tensor, Tensor]:
     return features, linear(parameters, "memory.in", torch.cat([features, acted.expand_as(features)], -1))
 
 
-def record(features: Tensor, readout: Tensor) -> Record:
+def record(features: Tensor, readout: Tensor, actions: Tensor | None = None) -> Record:
     """The record of a memory without a code."""
     no_code = torch.zeros(readout.shape[:2], dtype=torch.long, device=readout.device)
-    return Record(features, features, readout, readout, no_code)
+    return Record(features, features, readout, readout, no_code, actions=actions)
 
 
 def scan(kept: Tensor, new: Tensor) -> Tensor:

@@ -36,24 +36,20 @@ EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 
 
 @dataclass(frozen=True)
-class Compressed:
+class Compressed(Forgotten):
     """A cohort that has forgotten, and of every run why it did or did not."""
 
-    cohort: Cohort
-    changed: list[bool]
-    updates: int
-    codes: list[int | None]
-    """How many codes are left of each run's; none where merging found more than there are."""
     inconsistent: list[float]
     """Largest share of episodes in which a run decides otherwise than it usually does with that (merged) code."""
     right: list[float]
     """Least share of episodes in which it decided as the expert did, before."""
     same: list[float]
     """Least share of episodes in which the fitted run decides as it did before."""
-    reached: list[float]
-    """Share of steps at which the fitted recurrence reaches its new code."""
-    loss: list[tuple[float, float]]
-    """The imitation loss before, and of the fitted run."""
+
+    @property
+    def codes(self) -> list[int | None]:
+        """How many codes are left of each run's; none where merging found more than there are."""
+        return [None if found is None else found.count for found in self.merged]
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -61,7 +57,7 @@ class Compressed:
         named = {key: getattr(self, key) for key in ("inconsistent", "right", "same", "reached")}
         shares = {key: [round(share, 6) for share in values] for key, values in named.items()}
         loss = [[round(before, 6), round(after, 6)] for before, after in self.loss]
-        return {"changed": self.changed, "updates": self.updates, "codes": self.codes, **shares, "loss": loss}
+        return {"changed": self.changed, "updates": self.steps, "codes": self.codes, **shares, "loss": loss}
 
 
 def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
@@ -92,8 +88,9 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
         for new, rare, kept, was in zip(tried.changed, inconsistent, same, right, strict=True)
     ]
     kept = choose(torch.tensor(changed, device=cohort.device), tried.cohort, cohort)
-    counts = [None if found is None else found.count for found in tried.merged]
-    return Compressed(kept, changed, tried.steps, counts, inconsistent, right, same, tried.reached, tried.loss)
+    return Compressed(
+        **vars(tried) | {"cohort": kept, "changed": changed}, inconsistent=inconsistent, right=right, same=same
+    )
 
 
 def _again(first: Forgotten, second: Forgotten) -> Forgotten:

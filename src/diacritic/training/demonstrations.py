@@ -154,15 +154,11 @@ def _forecasts(
     for tensor in (targets.when, targets.asked, data.observation, data.previous, data.target, data.frames):
         name.update(b"" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
     path = None if folder is None else folder / f"forecaster-{name.hexdigest()[:12]}.safetensors"
-    seen, before = data.observation[data.observation_index].to(device), data.previous[data.previous_index].to(device)
-    frames = None if data.frames is None else data.frames[data.observation_index].to(device)
     if path is not None and path.exists():
         parameters = {key: value.to(device) for key, value in read_tensors(path)[0].items()}
     else:
         with working(f"training {len(seeds)} forecasters"):
-            parameters = forecaster.train_forecaster(
-                data.shape, seen, before, data.target.to(device), targets, seeds, frames=frames, steps=steps, how=how
-            )
+            parameters = forecaster.train_forecaster(data, targets, seeds, steps, how)
         if path is not None:
             write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})
-    return forecaster.forecast(parameters, data.shape, targets, seen, before, frames).cpu()
+    return forecaster.forecast(parameters, data, targets).cpu()

@@ -15,6 +15,7 @@ from torch import Tensor
 from diacritic.memory import full_history
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.data import Data, check
 from diacritic.training.objectives.base import Numbers
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import Preset
@@ -100,56 +101,38 @@ def weights(shape: Shape, targets: Targets, how: Form = OURS) -> dict[str, Weigh
     return full_history.weights(padded, how.architecture) | state | head
 
 
-def forecast(
-    parameters: Parameters,
-    shape: Shape,
-    targets: Targets,
-    observations: Tensor,
-    previous: Tensor,
-    frames: Tensor | None = None,
-) -> Tensor:
-    """ã_{t,j}(H_t), [runs, T, N, J, A]; where actions are symbols, their probabilities. Inputs as for `encode`."""
+def forecast(parameters: Parameters, data: Data, targets: Targets) -> Tensor:
+    """ã_{t,j}(H_t), [runs, T, N, J, A], on the targets' device; where actions are symbols, their probabilities."""
+    size = data.shape.action
     with torch.no_grad():
-        raw = _predict(parameters, _pad(observations), _pad(previous), frames)
-        raw = raw[..., : targets.when.shape[2] * shape.action].unflatten(-1, (-1, shape.action))
-        return raw.softmax(-1) if shape.symbolic else raw
+        raw = _predict(parameters, *_inputs(data, targets.when.device))
+        raw = raw[..., : targets.when.shape[2] * size].unflatten(-1, (-1, size))
+        return raw.softmax(-1) if data.shape.symbolic else raw
 
 
 def train_forecaster(
-    shape: Shape,
-    observations: Tensor,
-    previous: Tensor,
-    actions: Tensor,
-    targets: Targets,
-    seeds: Sequence[int],
-    *,
-    weight: Tensor | None = None,
-    frames: Tensor | None = None,
-    steps: int = 3000,
-    how: Form = OURS,
+    data: Data, targets: Targets, seeds: Sequence[int], steps: int = 3000, how: Form = OURS
 ) -> dict[str, Tensor]:
-    """Train one forecaster for each seed, all at once, on the device where the data is.
+    """Train one forecaster for each seed, all at once, on the device of the targets; every episode counts alike.
 
-    `observations`, `previous` and `actions` are [T, N, ·]. Actions are standardised vectors (squared error) or laws
-    over symbols (cross-entropy). `weight` [N] counts equal episodes. A run that diverges keeps its last finite values.
+    Standardised vectors cost their squared error, laws over symbols their cross-entropy. A run that diverges keeps its
+    last finite values.
     """
-    _check(shape, observations, previous, actions)
-    device, episodes = observations.device, actions.shape[1]
-    start = {name: value.to(device) for name, value in initial(weights(shape, targets, how), seeds).items()}
+    check(data)
+    device, episodes = targets.when.device, data.episodes
+    start = {name: value.to(device) for name, value in initial(weights(data.shape, targets, how), seeds).items()}
     optimiser = Adam(start, torch.full((len(seeds),), how.rate, device=device), clip=how.clip)
     keys, step = _keys(seeds, device), torch.zeros((), dtype=torch.int64, device=device)
-    share = torch.ones(episodes, device=device) if weight is None else weight.to(device, torch.float32)
     low = torch.bfloat16 if device.type == "cuda" else torch.float32
     asked = targets.asked.expand(-1, episodes, -1).to(torch.float32)
-    inputs = _pad(observations).to(low), _pad(previous).to(low)
-    whole = _Episodes(*inputs, recorded(actions, targets), asked * share.view(-1, 1), frames)
-    even = replace(whole, part=asked)
+    seen, previous, frames = _inputs(data, device)
+    whole = _Episodes(seen.to(low), previous.to(low), recorded(data.target.to(device), targets), asked, frames)
 
     def update() -> None:
-        drawn = _draw(share, keys, step, how.batch) if how.redrawn or episodes > how.batch else None
-        chosen = whole if drawn is None else even.pick(drawn)
+        drawn = how.redrawn or episodes > how.batch
+        chosen = whole.pick(_draw(episodes, keys, step, how.batch)) if drawn else whole
         lowered = {name: value.to(low) for name, value in optimiser.parameters.items()}
-        optimiser.descend(_loss(lowered, shape, chosen, how.numbers).sum())
+        optimiser.descend(_loss(lowered, data.shape, chosen, how.numbers).sum())
         step.add_(1)
 
     repeat(update, steps, device)
@@ -258,18 +241,13 @@ def _keys(seeds: Sequence[int], device: torch.device) -> Tensor:
     return torch.tensor([seed & 0xFFFFFFFF for seed in seeds], device=device)
 
 
-def _draw(share: Tensor, keys: Tensor, step: Tensor, batch: int) -> Tensor:
-    """Episodes with replacement in proportion to their weight, [runs, batch]."""
-    ladder = share.cumsum(0)
-    point = uniform(keys, step, _BATCH, (batch,)) * ladder[-1]
-    return torch.searchsorted(ladder, point, right=True).clamp(max=len(share) - 1)
+def _draw(episodes: int, keys: Tensor, step: Tensor, batch: int) -> Tensor:
+    """Episodes with replacement, [runs, batch]."""
+    return (uniform(keys, step, _BATCH, (batch,)) * episodes).long().clamp(max=episodes - 1)
 
 
-def _check(shape: Shape, observations: Tensor, previous: Tensor, actions: Tensor) -> None:
-    sizes = {"observations": shape.observation, "previous": shape.action, "actions": shape.action}
-    for (name, size), value in zip(sizes.items(), (observations, previous, actions), strict=True):
-        wanted = (shape.horizon, actions.shape[1], size)
-        if tuple(value.shape) != wanted:
-            raise ValueError(f"forecaster {name}: shape {tuple(value.shape)}, but [T, N, size] = {wanted} is needed")
-        if not bool(value.isfinite().all()):
-            raise ValueError(f"forecaster {name}: some values are not finite; clean the recording first")
+def _inputs(data: Data, device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Observations and previous actions, padded, and frames of every step and episode."""
+    seen, previous = data.observation[data.observation_index], data.previous[data.previous_index]
+    frames = None if data.frames is None else data.frames[data.observation_index].to(device)
+    return _pad(seen.to(device)), _pad(previous.to(device)), frames

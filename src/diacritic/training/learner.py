@@ -66,6 +66,11 @@ _CONTINUOUS = (
 _PENDING_SYMBOL = PendingDecisions(reads="symbol")
 
 
+def _imitation(name: str, note: str, **changes: Any) -> Learner:
+    """Nothing but imitation."""
+    return Learner(name, (Imitation(),), tuple(changes.items()), note=note)
+
+
 def _learners() -> list[Learner]:
     def made(name: str, *more: Term, note: str = "", auxiliary: float = 1.0, **changes: Any) -> Learner:
         return Learner(name, (*BASE, *more), tuple(changes.items()), auxiliary, note=note)
@@ -76,6 +81,8 @@ def _learners() -> list[Learner]:
         ("hierarchical-30", "hierarchical", 30.0),
         ("intent", "intent", 1.0),
     ]
+    annealed, recorded = AllLaterActions(anneal=(0.6, 0.8)), PendingDecisions(target="recorded")
+    apart = "without its gradient in the encoders"
     policy_free = (Imitation(detached=True), Inverse(), Quantisation())
     return [
         made("plain", note="imitation and rate"),
@@ -84,21 +91,14 @@ def _learners() -> list[Learner]:
         made("event-agnostic-40", FutureBehaviour(anneal=(0.4, 0.6)), note="annealed 40 % to 60 %"),
         made("event-agnostic-kept", FutureBehaviour(anneal=(1, 1)), note="never annealed"),
         made("event-agnostic-all", AllLaterActions(), note="all offsets"),
-        made(
-            "event-agnostic-all-light",
-            AllLaterActions(anneal=(0.6, 0.8)),
-            auxiliary=0.1,
-            note="all offsets, weight 0.1, annealed",
-        ),
+        made("event-agnostic-all-light", annealed, auxiliary=0.1, note="all offsets, weight 0.1, annealed"),
         made("event-agnostic-recorded", FutureBehaviour("recorded", (1, 1)), note="recorded actions, never annealed"),
         made("event-agnostic-all-recorded", AllLaterActions("recorded"), note="recorded actions at all offsets"),
         made("task-informed", _PENDING, note="forecast of the pending decisions since the last cue"),
         made("task-informed-start", PendingDecisions(since="start"), note="since the first step"),
         made("task-informed-stride-2", PendingDecisions(stride=2), note="every second step"),
         made("task-informed-stride-4", PendingDecisions(stride=4), note="every fourth step"),
-        made(
-            "task-informed-recorded", PendingDecisions(target="recorded"), note="recorded actions instead of forecasts"
-        ),
+        made("task-informed-recorded", recorded, note="recorded actions instead of forecasts"),
         made("teacher-state", TeacherState(), note="the full-history policy's state"),
         made("sysid", Identification(), note="the hidden parameter through the same code"),
         made("sysid-light", Identification(), auxiliary=0.1, note="weight 0.1"),
@@ -107,13 +107,7 @@ def _learners() -> list[Learner]:
             for name, codes in _SECOND
         ],
         *[
-            made(
-                f"dual-detached{name}",
-                Identification(),
-                identification=codes,
-                detached=True,
-                note="without its gradient in the encoders",
-            )
+            made(f"dual-detached{name}", Identification(), identification=codes, detached=True, note=apart)
             for name, codes in _SECOND
         ],
         Learner("inverse-only", policy_free, note="multi-step inverse; the policy reads, no rate"),
@@ -149,19 +143,11 @@ def _learners() -> list[Learner]:
             for name, choice, weight in readouts
             for informed in (False, True)
         ],
-        *[
-            Learner(
-                f"gru-{size}",
-                (Imitation(),),
-                (("memory", "gru"), ("state_size", size)),
-                note=f"GRU policy, {size} numbers",
-            )
-            for size in (128, 8, 4)
-        ],
-        *[Learner(name, (Imitation(),), (("memory", name),), note=note) for name, note in _CONTINUOUS],
+        *[_imitation(f"gru-{n}", f"GRU policy, {n} numbers", memory="gru", state_size=n) for n in (128, 8, 4)],
+        *[_imitation(name, note, memory=name) for name, note in _CONTINUOUS],
         made("gru-code", memory="gru-code", note="a GRU whose state is one code"),
-        Learner("fsq", (Imitation(),), (("memory", "fsq"),), note="codes on a lattice of four levels"),
-        Learner("lfq", (Imitation(),), (("memory", "lfq"),), note="codes of signs"),
+        _imitation("fsq", "codes on a lattice of four levels", memory="fsq"),
+        _imitation("lfq", "codes of signs", memory="lfq"),
         Learner(
             "full-history", (Imitation(), Quantisation()), (("memory", "history"),), note="causal Transformer policy"
         ),
@@ -187,7 +173,7 @@ def learner(name: str) -> Learner:
     name, _, changed = name.partition(":")
     known = LEARNERS.get(ALIASES.get(name, name))
     if known is None and name in MEMORIES:
-        known = Learner(name, (Imitation(),), (("memory", name),), note="imitation with a registered memory")
+        known = _imitation(name, "imitation with a registered memory", memory=name)
     if known is None:
         near = get_close_matches(name, [*LEARNERS, *ALIASES], 3, 0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(LEARNERS)}"

@@ -58,11 +58,8 @@ def collect(
         theirs = {**parameters, "codebook": parameters["identification.codebook"]}
         own = collect(theirs, architecture, data, episode_weight, second)
     codebook = parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1))
-    found = (torch.cat(rows, 1) for rows in zip(*map(_state, records), strict=True))
+    states = ((one.features, one.side, one.proposal, one.embedding, one.code) for one in records)
+    found = (torch.cat(rows, 1) for rows in zip(*states, strict=True))
     parts = {name: every(name) for name in ("bits", "actions", "prior_input")}
     vectors = code_vectors(codebook, architecture.bound)
     return step_trace(parameters, episode_weight, data.horizon, None, vectors, found, identification=own, **parts)
-
-
-def _state(record: Record) -> tuple[Tensor, ...]:
-    return record.features, record.side, record.proposal, record.embedding, record.code

@@ -1,7 +1,7 @@
 """Several trainings in turns: on CUDA each has its own stream, so that small programs fill the device together."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -64,10 +64,3 @@ def _stream(item: Part) -> torch.cuda.Stream | None:
     stream = torch.cuda.Stream(item.device)
     stream.wait_stream(torch.cuda.current_stream(item.device))  # its data may still be on the way
     return stream
-
-
-def train_round_robin(cohorts: Sequence[Cohort], until: float = 1.0) -> None:
-    """All cohorts in turns, up to a share of their training."""
-    parts = [Part(cohort, round(until * cohort.plan.steps)) for cohort in cohorts]
-    for _ in round_robin(iter(parts), len(parts)):
-        pass

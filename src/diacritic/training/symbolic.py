@@ -7,7 +7,6 @@ import torch
 from numpy.typing import NDArray
 
 from certify import Model
-from certify.core.exact import Masses
 from certify.core.graph import Graph
 from certify.core.merged import unfold
 from certify.errors import UserError
@@ -33,10 +32,10 @@ def from_model(model: Model, demonstrations: int | None = None, seed: int = 0, l
     eye = torch.eye(A, dtype=torch.float64)
     target = eye[torch.from_numpy(action.T.copy())] if law is None else torch.from_numpy(law[1][law[0].T])
     previous = np.concatenate([np.zeros((N, 1), np.int64), action[:, :-1] + 1], 1)
-    names, labels = _labels(model, observation, label)
+    values, labels = _labels(model, observation, label)
     vectors = torch.from_numpy(shown(model))
     data = Data(
-        Shape(vectors.shape[1], A, True, symbols=seen, classes=A, horizon=T, labels=len(names)),
+        Shape(vectors.shape[1], A, True, symbols=seen, classes=A, horizon=T, labels=values),
         vectors,
         torch.from_numpy(observation.T.copy()),
         torch.cat([torch.zeros(1, A, dtype=torch.float64), eye]),
@@ -58,19 +57,14 @@ def _episodes(model: Model) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple
         graph = unfold(graph)
     paths = _paths(graph)
     last = graph.levels[-1]
-    final = [(a, p) for node in paths[:, -1] for a, p in [graph.laws[last.law[node]][0]]]
-    table = np.zeros((len(graph.laws), len(graph.actions)))
-    for row, entries in zip(table, graph.laws, strict=True):
-        for a, p in entries:
-            row[a] = float(p)
     observation = np.stack([level.observation[paths[:, t]] for t, level in enumerate(graph.levels)], 1)
     law = np.stack([level.law[paths[:, t]] for t, level in enumerate(graph.levels)], 1)
     action = np.zeros_like(observation)
     for t, level in enumerate(graph.levels[1:]):
         action[:, t] = level.arrival[paths[:, t + 1]]
-    action[:, -1] = [a for a, _ in final]
+    action[:, -1] = [graph.laws[number][0][0] for number in law[:, -1]]
     weight = np.array([float(m) for m in last.mass], np.float64)[paths[:, -1]]
-    return observation, action, (law, table), weight
+    return observation, action, (law, _law_table(graph)), weight
 
 
 def merged(graph: Graph) -> bool:
@@ -95,7 +89,8 @@ def _draw(model: Model, count: int, seed: int) -> tuple[NDArray[np.int64], NDArr
     generator = np.random.Generator(np.random.Philox(key=[seed, 0x6465]))
     graph = model.graph
     first = graph.levels[0]
-    node = generator.choice(first.size, count, p=_shares(first.mass))
+    masses = np.array([float(m) for m in first.mass])
+    node = generator.choice(first.size, count, p=masses / masses.sum())
     observation, action = [first.observation[node]], []
     for t, level in enumerate(graph.levels[:-1]):
         bounds = np.searchsorted(level.source, np.arange(level.size + 1))
@@ -106,11 +101,7 @@ def _draw(model: Model, count: int, seed: int) -> tuple[NDArray[np.int64], NDArr
         action.append(level.action[edge])
         node = level.child[edge]
         observation.append(graph.levels[t + 1].observation[node])
-    table = np.zeros((len(graph.laws), len(graph.actions)))
-    for row, entries in zip(table, graph.laws, strict=True):
-        for a, p in entries:
-            row[a] = float(p)
-    chance = np.cumsum(table[graph.levels[-1].law[node]], 1)
+    chance = np.cumsum(_law_table(graph)[graph.levels[-1].law[node]], 1)
     action.append((generator.random((count, 1)) * chance[:, -1:] > chance).sum(1))
     joined = np.stack([*observation, *action], 1)
     unique, counts = np.unique(joined, axis=0, return_counts=True)
@@ -118,15 +109,19 @@ def _draw(model: Model, count: int, seed: int) -> tuple[NDArray[np.int64], NDArr
     return unique[:, :T].copy(), unique[:, T:].copy(), None, counts.astype(np.float64)
 
 
-def _shares(masses: Masses) -> NDArray[np.float64]:
-    values = np.array([float(m) for m in masses])
-    return values / values.sum()
+def _law_table(graph: Graph) -> NDArray[np.float64]:
+    """P(action) under every law of the expert."""
+    table = np.zeros((len(graph.laws), len(graph.actions)))
+    for row, entries in zip(table, graph.laws, strict=True):
+        for a, p in entries:
+            row[a] = float(p)
+    return table
 
 
-def _labels(model: Model, observation: NDArray, label: Labeller | None) -> tuple[list[str], torch.Tensor | None]:
+def _labels(model: Model, observation: NDArray, label: Labeller | None) -> tuple[int, torch.Tensor | None]:
+    """How many hidden values there are, and the number of every episode's."""
     if label is None:
-        return [], None
+        return 0, None
     names = model.graph.observations
-    said = [label([names[o] for o in row]) for row in observation]
-    known = sorted(set(said))
-    return known, torch.tensor([known.index(value) for value in said])
+    values, number = np.unique([label([names[o] for o in row]) for row in observation], return_inverse=True)
+    return len(values), torch.from_numpy(number)

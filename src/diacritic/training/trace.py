@@ -192,8 +192,7 @@ def step_trace(
     """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `found` are features to code."""
     features, side, proposal, embedding, code = found
     weight, rows = (episode_weight / horizon).repeat(1, horizon), Rows(horizon, episode_weight.shape[1], drawn=drawn)
-    state = features, side, proposal, embedding, code
-    return Trace(parameters, codebook, *state, weight, episode_weight, rows, **more)
+    return Trace(parameters, codebook, features, side, proposal, embedding, code, weight, episode_weight, rows, **more)
 
 
 def head_trace(

@@ -17,7 +17,7 @@ from diacritic.studies.collect import enter
 from diacritic.studies.symbolic import judge, run_cells, start
 from diacritic.studies.tasks import model_of, task
 from diacritic.training.kl_bound import kl_profile
-from diacritic.training.scheduler import train_round_robin
+from diacritic.training.scheduler import Part, round_robin
 
 TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, seeds=2)
 
@@ -82,9 +82,9 @@ def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
 
 def test_training_together_is_training_alone():
     together = [start(TINY, "cpu"), start(replace(TINY, beta=0.1), "cpu")]
-    train_round_robin(together, until=0.5)
-    assert [cohort.step for cohort in together] == [2, 2]
-    train_round_robin(together)
+    for end in (2, TINY.steps):
+        trained = round_robin(iter([Part(cohort, end) for cohort in together]), 2)
+        assert [part.cohort.step for part in trained] == [end, end]
     alone = start(TINY, "cpu")
     alone.advance(TINY.steps)
     for name, value in alone.parameters.items():

@@ -216,5 +216,5 @@ def test_a_run_that_cannot_be_fitted_as_it_is_starts_from_a_fresh_carrier(monkey
     after = forgotten(cohort, EFFORT)
     assert tried == [False, True]
     assert after.changed[0]
-    assert after.updates == 2 * EFFORT.steps
+    assert after.steps == 2 * EFFORT.steps
     assert rates(after.cohort, 0) == pytest.approx([0, 2, 2, 1, 1])

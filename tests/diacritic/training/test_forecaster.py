@@ -4,10 +4,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from certify.errors import UserError
 from diacritic.memory import full_history
 from diacritic.memory.layers import linear
 from diacritic.memory.shape import Shape
 from diacritic.training import forecaster
+from diacritic.training.data import Data
 from diacritic.training.forecaster import Form
 from diacritic.training.preset import preset
 from diacritic.training.randomness import initial
@@ -18,17 +20,30 @@ QUICK = Form(rate=2e-3)
 VECTORS, SYMBOLS = Shape(3, 3, horizon=T), Shape(3, 3, symbolic=True, horizon=T)
 
 
-def _two_cues() -> tuple[Tensor, Tensor, Tensor]:
-    """Four episodes, one for each pair of bits: b1 shows at step 0, b2 at step 2; actions are wait, left and right."""
-    first, second = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
-    observations = torch.zeros(T, 4, 3)
+def _data(shape: Shape, observations: Tensor, previous: Tensor, actions: Tensor, frames: Tensor | None = None) -> Data:
+    """Episodes [T, N, ·] as they are."""
+    steps, episodes = actions.shape[:2]
+    row = torch.arange(steps * episodes).view(steps, episodes)
+    tables = observations.flatten(0, 1), row, previous.flatten(0, 1), row
+    shown = None if frames is None else frames.flatten(0, 1)
+    return Data(shape, *tables, torch.full((episodes,), 1 / episodes), actions, frames=shown)
+
+
+def _two_cues(second: tuple[int, ...] = (0, 1)) -> tuple[Tensor, Tensor, Tensor]:
+    """An episode for each pair of bits: b1 shows at step 0, b2 at step 2; actions are wait, left and right."""
+    pairs = torch.tensor([(one, two) for one in (0, 1) for two in second])
+    return _episodes(pairs[:, 0], pairs[:, 1])
+
+
+def _episodes(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    observations = torch.zeros(T, len(first), 3)
     observations[0, :, 0] = 2.0 * first - 1
     observations[CUE, :, 1] = 2.0 * second - 1
     observations[[FIRST, LAST], :, 2] = 1.0
-    actions = torch.zeros(T, 4, dtype=torch.int64)
+    actions = torch.zeros(T, len(first), dtype=torch.int64)
     actions[FIRST], actions[LAST] = first + 1, second + 1
     law = torch.nn.functional.one_hot(actions, 3).float()
-    return observations, torch.cat([torch.zeros(1, 4, 3), law[:-1]]), law
+    return observations, torch.cat([torch.zeros_like(law[:1]), law[:-1]]), law
 
 
 def test_every_offset_is_the_future_and_nothing_beyond() -> None:
@@ -61,26 +76,21 @@ def test_recorded_targets_are_the_actions_of_their_steps() -> None:
 
 
 def test_it_learns_conditional_means_of_every_offset() -> None:
-    observations, previous, actions = _two_cues()
-    targets = forecaster.every_offset(T)
-    weight = torch.tensor([3.0, 1.0, 3.0, 1.0])
-    trained = forecaster.train_forecaster(
-        VECTORS, observations, previous, actions, targets, [0, 1], weight=weight, steps=150, how=QUICK
-    )
-    got = forecaster.forecast(trained, VECTORS, targets, observations, previous)
-    want = forecaster.recorded(actions, targets).clone()
+    data, targets = _data(VECTORS, *_two_cues((0, 0, 0, 1))), forecaster.every_offset(T)
+    trained = forecaster.train_forecaster(data, targets, [0, 1], 150, QUICK)
+    got = forecaster.forecast(trained, data, targets)
+    want = forecaster.recorded(data.target, targets).clone()
     # b1 is known from the first step; b2 is one coin, three to one, until its cue
     unknown = (targets.when == LAST) & (torch.arange(T).view(-1, 1, 1) < CUE) & targets.asked
-    want[unknown.expand(-1, 4, -1)] = torch.tensor([0.0, 0.75, 0.25])
+    want[unknown.expand(-1, 8, -1)] = torch.tensor([0.0, 0.75, 0.25])
     worst = ((got - want).abs().amax(-1) * targets.asked).amax()
     assert worst < 0.15, worst
 
 
 def test_it_learns_the_probabilities_of_pending_symbols() -> None:
-    observations, previous, actions = _two_cues()
-    targets = forecaster.decisions(T, torch.tensor([FIRST, LAST]))
-    trained = forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [3], steps=120, how=QUICK)
-    got = forecaster.forecast(trained, SYMBOLS, targets, observations, previous)[0]
+    data, targets = _data(SYMBOLS, *_two_cues()), forecaster.decisions(T, torch.tensor([FIRST, LAST]))
+    trained = forecaster.train_forecaster(data, targets, [3], 120, QUICK)
+    got, actions = forecaster.forecast(trained, data, targets)[0], data.target
     torch.testing.assert_close(got.sum(-1), torch.ones(T, 4, 2))
     assert ((got[1, :, 0] - actions[FIRST]).abs() < 0.1).all()
     assert ((got[3, :, 1] - actions[LAST]).abs() < 0.1).all()
@@ -98,7 +108,7 @@ def test_the_releases_forecaster_takes_the_gradient_of_summed_errors_of_drawn_ep
     assert layers["forecast.hidden.weight"].shape == (32, 128)
     assert layers["block0.expand.weight"].shape == (128, 256)
     begun = {name: value.requires_grad_() for name, value in initial(layers, [5]).items()}
-    drawn = forecaster._draw(torch.ones(4), torch.tensor([5]), torch.tensor(0), 256)[0]
+    drawn = forecaster._draw(4, torch.tensor([5]), torch.tensor(0), 256)[0]
     seen, did = (torch.nn.functional.pad(x, (0, 5)) for x in (observations[:, drawn], previous[:, drawn]))
     state = linear(begun, "state", full_history.encode(begun, seen, did)[0].flatten(0, 1))
     raw = linear(begun, "forecast.out", torch.relu(linear(begun, "forecast.hidden", state))).view(T, 256, -1)
@@ -108,7 +118,7 @@ def test_the_releases_forecaster_takes_the_gradient_of_summed_errors_of_drawn_ep
             error = raw[t, :, 3 * j : 3 * j + 3] - actions[t + j + 1, drawn]
             total = total + error.square().sum() / (T * 256)
     total.backward()
-    trained = forecaster.train_forecaster(VECTORS, observations, previous, actions, targets, [5], steps=1, how=how)
+    trained = forecaster.train_forecaster(_data(VECTORS, observations, previous, actions), targets, [5], 1, how)
     for name, value in begun.items():
         slope = torch.zeros_like(value) if value.grad is None else value.grad
         wanted = value - 1e-3 * slope / (slope.abs() + 1e-8)
@@ -117,20 +127,8 @@ def test_the_releases_forecaster_takes_the_gradient_of_summed_errors_of_drawn_ep
 
 
 def _short(seeds: list[int], batch: int) -> dict[str, Tensor]:
-    observations, previous, actions = _two_cues()
-    targets = forecaster.every_offset(T)
-    weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    return forecaster.train_forecaster(
-        SYMBOLS,
-        observations,
-        previous,
-        actions,
-        targets,
-        seeds,
-        weight=weight,
-        steps=4,
-        how=Form(batch=batch),
-    )
+    data = _data(SYMBOLS, *_two_cues())
+    return forecaster.train_forecaster(data, forecaster.every_offset(T), seeds, 4, Form(batch=batch))
 
 
 @pytest.mark.parametrize("batch", [4, 3])  # all episodes, or each run's own draw
@@ -141,13 +139,11 @@ def test_a_cohort_is_its_runs_alone(batch: int) -> None:
         assert not torch.equal(value[1], value[2]), name
 
 
-def test_batches_are_drawn_by_weight_and_by_seed() -> None:
+def test_batches_are_drawn_evenly_and_by_seed() -> None:
     keys = torch.tensor([1, 2])
-    share = torch.tensor([1.0, 0.0, 3.0])
-    drawn = torch.stack([forecaster._draw(share, keys, torch.tensor(step), 64) for step in range(50)], 1)
+    drawn = torch.stack([forecaster._draw(3, keys, torch.tensor(step), 64) for step in range(50)], 1)
     counts = torch.stack([run.flatten().bincount(minlength=3) for run in drawn]) / 3200
-    assert (counts[:, 1] == 0).all()
-    torch.testing.assert_close(counts[:, 2], torch.full((2,), 0.75), rtol=0, atol=0.04)
+    torch.testing.assert_close(counts, torch.full((2, 3), 1 / 3), rtol=0, atol=0.04)
     assert not torch.equal(drawn[0], drawn[1])
 
 
@@ -159,8 +155,9 @@ def test_images_are_read_where_there_are_frames() -> None:
     actions[2, 2:] = 1.0
     targets = forecaster.decisions(3, torch.tensor([2]))
     shape = Shape(1, 1, horizon=3, frames=True)
-    trained = forecaster.train_forecaster(shape, low, low, actions, targets, [0], frames=frames, steps=30, how=QUICK)
-    got = forecaster.forecast(trained, shape, targets, low, low, frames)[0, 0, :, 0, 0]
+    data = _data(shape, low, low, actions, frames)
+    trained = forecaster.train_forecaster(data, targets, [0], 30, QUICK)
+    got = forecaster.forecast(trained, data, targets)[0, 0, :, 0, 0]
     torch.testing.assert_close(got, actions[2, :, 0], rtol=0, atol=0.2)
 
 
@@ -180,11 +177,11 @@ def test_misled_episodes_get_the_forecast_of_another_class() -> None:
 def test_bad_input_is_named() -> None:
     observations, previous, actions = _two_cues()
     targets = forecaster.every_offset(T)
-    with pytest.raises(ValueError, match=r"forecaster observations: shape \(7, 4, 3\), but .* \(8, 4, 3\) is needed"):
-        forecaster.train_forecaster(SYMBOLS, observations[1:], previous, actions, targets, [0])
+    with pytest.raises(UserError, match=r"data\.observation_index: points outside the 28 rows"):
+        forecaster.train_forecaster(_data(SYMBOLS, observations[1:], previous, actions), targets, [0])
     observations[3, 1, 0] = torch.nan
-    with pytest.raises(ValueError, match="forecaster observations: some values are not finite"):
-        forecaster.train_forecaster(SYMBOLS, observations, previous, actions, targets, [0])
+    with pytest.raises(UserError, match=r"data\.observation: holds a value that is not finite"):
+        forecaster.train_forecaster(_data(SYMBOLS, observations, previous, actions), targets, [0])
     with pytest.raises(ValueError, match="decision steps: must be in 1 … 7"):
         forecaster.decisions(T, torch.tensor([8]))
     with pytest.raises(ValueError, match="all are reached by step 5"):
