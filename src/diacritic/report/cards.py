@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from diacritic.measure.statistics import wilson
-from diacritic.report.labels import stretches
+from diacritic.report.labels import grouped, stretches
 from diacritic.report.runs import Run
 from diacritic.report.subjects import Subject
 
@@ -18,7 +18,7 @@ Probes = Mapping[str, Sequence[Mapping[str, Any]]]
 def card(subject: Subject, view: Shown) -> Shown:
     """One task: its bits, then each learner's seeds, then whether anybody audited them."""
     lines = [profile(view["need"])]
-    for (learner, preset), runs in by_learner(subject.runs).items():
+    for (learner, preset), runs in grouped(subject.runs, lambda run: (run.learner, run.preset)).items():
         lines.append(f"{learner} ({preset}): {seeds(runs)}.")
     if subject.runs:
         lines.append(audited(subject.runs))
@@ -49,14 +49,6 @@ def profile(need: Sequence[float | None]) -> str:
 
 def _bits(bits: float) -> str:
     return f"{bits:g} bit" if bits == 1 else f"{bits:g} bits"
-
-
-def by_learner(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
-    """Runs of one learner and preset together."""
-    found: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        found.setdefault((run.learner, run.preset), []).append(run)
-    return found
 
 
 def seeds(runs: Sequence[Run]) -> str:

@@ -38,9 +38,8 @@ def chart(runs: Sequence[Run]) -> Chart | None:
 def shares(run: Run) -> dict[str, tuple[float, float, float, str]]:
     """Of success and each class: the share, its 95 % Wilson interval, and over what it was counted."""
     if run.rollout is None:
-        return (
-            {} if run.success is None else {"success": (run.success, run.success, run.success, "exact, every history")}
-        )
+        exact = run.success
+        return {} if exact is None else {"success": (exact, exact, exact, "exact, every history")}
     found = {}
     for name, episodes in run.rollout["by_episode"].items():
         passed, of = sum(map(bool, episodes)), len(episodes)

@@ -4,7 +4,8 @@ What cannot be read is left out, and the page says so; only a name that leads no
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,14 @@ class Inputs:
     def leave_out(self, problem: UserError) -> None:
         self.left_out.append(LeftOut(problem.place, problem.reason))
 
+    @contextmanager
+    def readable(self) -> Iterator[None]:
+        """What cannot be read within is left out."""
+        try:
+            yield
+        except UserError as problem:
+            self.leave_out(problem)
+
 
 def collect(words: Sequence[str]) -> Inputs:
     """Read every input: a path, or a zoo task with its parameters in one word (`"gap gap2=6"`)."""
@@ -107,26 +116,21 @@ def _folder(found: Inputs, folder: Path) -> None:
 
 
 def _run(found: Inputs, folder: Path) -> None:
-    try:
+    with found.readable():
         run, problems = read_run(folder)
-    except UserError as problem:
-        found.leave_out(problem)
-        return
-    found.runs.append(run)
-    for problem in problems:
-        found.leave_out(problem)
+        found.runs.append(run)
+        for problem in problems:
+            found.leave_out(problem)
 
 
 def _recording(found: Inputs, source: str) -> None:
     """A recording that somebody else wrote."""
-    try:
+    with found.readable():
         found.recordings.append(load(source))
-    except UserError as problem:
-        found.leave_out(problem)
 
 
 def _file(found: Inputs, path: Path) -> None:
-    try:
+    with found.readable():
         if path.suffix == ".jsonl":
             _ledger(found, path)
         elif path.suffix in FILMS:
@@ -138,8 +142,6 @@ def _file(found: Inputs, path: Path) -> None:
                 found.models.append(named_model(str(path)))
         else:
             _document(found, path.with_suffix(".json"))
-    except UserError as problem:
-        found.leave_out(problem)
 
 
 def _ledger(found: Inputs, path: Path) -> None:

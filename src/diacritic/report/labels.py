@@ -1,12 +1,13 @@
 """Short labels that show what differs: equal fields are dropped, repeats collapsed, long texts numbered in a legend."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
 from certify.core.graph import Graph
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 LONGEST = 28  # characters; a longer observation becomes obs#12
 MOST_COMPARED = 400  # histories of a step among which differences are looked for
 
@@ -31,6 +32,14 @@ def stretches(values: Iterable[T]) -> list[tuple[int, int, T]]:
         length = sum(1 for _ in same)
         found.append((at, length, value))
         at += length
+    return found
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items of one key together, in order."""
+    found: dict[K, list[T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from diacritic.files.ledger import Row
 from diacritic.measure.statistics import wilson
+from diacritic.report.labels import grouped
 
 Shown = dict[str, Any]
 Ledgers = Mapping[str, Sequence[Row]]
@@ -33,10 +34,8 @@ def section(shown: Sequence[Shown], rows: Sequence[Row]) -> Shown:
 
 def lines(rows: Sequence[Row]) -> Iterator[Shown]:
     """A line for every cell of the rows."""
-    grouped: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        grouped.setdefault((row["cell"], row["learner"], row["preset"]), []).append(row)
-    for (cell, learner, preset), mine in sorted(grouped.items()):
+    cells = grouped(rows, lambda row: (row["cell"], row["learner"], row["preset"]))
+    for (cell, learner, preset), mine in sorted(cells.items()):
         count = sum(bool(row["sufficient"]) for row in mine), len(mine)
         yield {
             "study": mine[0]["study"],

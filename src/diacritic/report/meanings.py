@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from certify import Answer
 from diacritic.measure.recorded import Classes
-from diacritic.report.labels import differing
+from diacritic.report.labels import differing, grouped
 
 NOTHING, MIXED = -1, -2  # nothing need be kept; one code for several classes
 PURE = 0.9  # share of a code's episodes that must be of one class
@@ -105,11 +105,8 @@ class Meanings:
         keys: list[Decisions] = [frozenset()] * len(states)
         for node, state in enumerate(label.tolist()):
             keys[state] |= kept[node]
-        alike: dict[str, list[int]] = {}
-        for k, state in enumerate(states):
-            alike.setdefault(state.observation, []).append(k)
         found = [NOTHING] * len(states)
-        for group in alike.values():
+        for group in grouped(range(len(states)), lambda k: states[k].observation).values():
             if len(group) > 1:
                 for k, number in zip(group, self._ranked([keys[k] for k in group]), strict=True):
                     found[k] = number

@@ -111,7 +111,7 @@ def sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> Show
         "runs": run_table.view(inputs.runs),
         "audit": audit.view(inputs),
         "studies": studies,
-        "titles": _titles(found),
+        "titles": {subject.name: subject.full for subject in found if subject.full not in ("", subject.name)},
     }
 
 
@@ -121,20 +121,8 @@ def _place_film(tasks: list[Shown], film: Shown | None) -> None:
         return
     named = next((task for task in tasks if task["name"] == film["task"]), None)
     if named is None and not tasks:
-        empty: Shown = {
-            key: [] for key in ("need", "curves", "cues", "decisions", "steps", "phases", "rates", "classes")
-        }
-        empty |= {key: [] for key in ("strips", "badges", "sentences")} | {"legend": {}, "machine": None, "hidden": 0}
-        tasks.append(
-            empty
-            | {"id": "task-1", "index": 0, "name": film["title"], "full": "", "robot": True, "horizon": 0, "begin": 1}
-        )
+        tasks += views([Subject(film["title"], robot=True)], Inputs())
     (named or tasks[0])["film"] = film
-
-
-def _titles(found: Sequence[Subject]) -> dict[str, str]:
-    """Titles in full, by short ones that leave something out."""
-    return {subject.name: subject.full for subject in found if subject.full not in ("", subject.name)}
 
 
 def render(shown: Shown, left_out: Sequence[LeftOut], title: str) -> str:

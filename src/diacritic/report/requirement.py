@@ -16,7 +16,7 @@ from certify.errors import UserError
 from certify.machines.exports import law_text, to_json
 from certify.show import verdict
 from certify.witness import distinguish
-from diacritic.report.labels import Labels, differing, stretches
+from diacritic.report.labels import Labels, differing, grouped, stretches
 from diacritic.report.meanings import SMALL, Ints, Meanings
 
 SECONDS = 20.0  # of each search that may not end
@@ -145,11 +145,8 @@ def state_of_node(answer: Answer, t: int) -> Ints:
 def _witnesses(answer: Answer, labels: Labels, relations: list[Relation], t: int, label: Ints) -> list[Shown]:
     """For pairs of classes with one observation: two histories, a common future, and the two actions after it."""
     graph, found = labels.graph, []
-    by_observation: dict[str, list[int]] = {}
-    for state in answer.machine.states[t]:
-        by_observation.setdefault(state.observation, []).append(state.index)
-    for alike in by_observation.values():
-        for first, second in pairwise(alike):
+    for alike in grouped(answer.machine.states[t], lambda state: state.observation).values():
+        for first, second in pairwise(state.index for state in alike):
             if len(found) == MOST_WITNESSES:
                 return found
             pair = _conflicting(relations[t], np.flatnonzero(label == first), np.flatnonzero(label == second))

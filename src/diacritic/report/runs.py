@@ -110,11 +110,8 @@ class Run:
 
     def played(self) -> dict[str, NDArray[Any]] | None:
         """Codes, symbols and latents of its closed-loop episodes."""
-        return (
-            read_npz(self.path / "rollout.npz", "roll the run out again")
-            if (self.path / "rollout.npz").exists()
-            else None
-        )
+        path = self.path / "rollout.npz"
+        return read_npz(path, "roll the run out again") if path.exists() else None
 
 
 def read_run(folder: Path) -> tuple[Run, list[UserError]]:

@@ -34,7 +34,7 @@ def strip(run: Run, model: Model | None, recordings: Sequence[Demos], meanings: 
     codes = coded.codes
     if coded.seen is None or coded.acted is None or codes.shape[1] > MOST_EPISODES:
         drawn: list[dict[int, Look]] = [{} for _ in codes]
-        chosen, titles = _first(codes.shape[1]), None
+        chosen, titles = list(range(min(codes.shape[1], MOST_ROWS))), None
     else:
         classes = meanings.of_episodes(coded.seen, coded.acted, coded.actions)
         drawn = looks(codes, classes, coded.seen)
@@ -57,7 +57,8 @@ def coded_episodes(run: Run, model: Model | None, recordings: Sequence[Demos]) -
     if played is not None:
         latents = {name.removeprefix("latent:"): played[name] for name in played if name.startswith("latent:")}
         return _designed(played["codes"], "closed loop", task, latents)
-    codes, demos = run.codes(), _learned_from(run, recordings)
+    codes, learned = run.codes(), run.manifest.demos_sha256
+    demos = next((demos for demos in recordings if demos.digest == learned), None)
     if demos is not None:
         chosen = run.manifest.episodes.indices
         if len(chosen) and chosen.max() >= demos.episodes:
@@ -68,10 +69,6 @@ def coded_episodes(run: Run, model: Model | None, recordings: Sequence[Demos]) -
         return _designed(codes, "the expert acts", task, {name: demos.latents[name][chosen] for name in demos.latents})
     exact = model if run.manifest.episodes.which == "all" else None
     return _exact(codes, exact)
-
-
-def _learned_from(run: Run, recordings: Sequence[Demos]) -> Demos | None:
-    return next((demos for demos in recordings if demos.digest == run.manifest.demos_sha256), None)
 
 
 def _designed(codes: Ints, source: str, task: Task | None, latents: Latents) -> Coded:
@@ -114,10 +111,6 @@ def _exact(codes: Ints, model: Model | None) -> Coded:
         " · ".join(dict.fromkeys(graph.observations[row[t]] for t in varied[:4])) or "the only episode" for row in rows
     ]
     return Coded(codes, source, seen, acted, [graph.actions[k] for k in range(len(graph.actions))], names)
-
-
-def _first(episodes: int) -> list[int]:
-    return list(range(min(episodes, MOST_ROWS)))
 
 
 def _cases(codes: Ints, classes: Ints, meanings: Meanings) -> tuple[list[int], list[str]]:

@@ -12,7 +12,7 @@ from diacritic.files.demos import Demos
 from diacritic.report import requirement
 from diacritic.report.design import designed
 from diacritic.report.inputs import Inputs, LeftOut
-from diacritic.report.labels import stretches
+from diacritic.report.labels import grouped, stretches
 from diacritic.report.meanings import Meanings
 from diacritic.report.requirement import curve, level
 from diacritic.report.runs import Run
@@ -55,12 +55,10 @@ def subjects(inputs: Inputs) -> list[Subject]:
         subject.robot, subject.demos = True, subject.demos or demos
         subject.full = full_title(demos.task, demos.parameters)
         subject.task = recorded_task(demos.task, demos.parameters)
-        try:
-            if subject.model is None:
+        if subject.model is None:
+            with inputs.readable():
                 recorded = recording(demos)
                 subject.model, subject.artefact = recorded.model, recorded.artefact
-        except UserError as problem:
-            inputs.leave_out(problem)
     for run in inputs.runs:
         subject = found.setdefault(run.task, Subject(run.task, run.recorded, run.full_task))
         subject.runs.append(run)
@@ -139,10 +137,7 @@ def _view(subject: Subject, inputs: Inputs, index: int, left: int) -> Shown:
 
 def rates(runs: Sequence[Run]) -> list[Shown]:
     """Ĥ(C_t|Ō_t) of every seed, equal ones once: sufficient seeds blue, failed ones red and dashed."""
-    alike: dict[tuple[str, tuple[float | None, ...]], list[Run]] = {}
-    for run in runs:
-        if run.rate:
-            alike.setdefault((run.mood, tuple(run.rate)), []).append(run)
+    alike = grouped([run for run in runs if run.rate], lambda run: (run.mood, tuple(run.rate)))
     return [
         {
             "style": mood,
@@ -160,9 +155,6 @@ def _joined(names: Sequence[str]) -> str:
 
 def _strips(subject: Subject, inputs: Inputs, meanings: Meanings, left: int) -> Iterator[Shown]:
     for run in subject.runs[:left]:
-        try:
+        with inputs.readable():
             drawn = strip(run, subject.model, inputs.recordings, meanings)
-        except UserError as problem:
-            inputs.leave_out(problem)
-            continue
-        yield {"run": run.id, "title": run.label, "mood": run.mood} | drawn
+            yield {"run": run.id, "title": run.label, "mood": run.mood} | drawn
