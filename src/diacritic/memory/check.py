@@ -52,9 +52,7 @@ def check_policy(carrier: Carrier, observations: Tensor, actions: Tensor, symbol
     # Later inputs are those of the episode itself; only the memory comes from its neighbour.
     swapped = replace(middle, embedding=middle.embedding[swap], code=middle.code[swap])
     _, after_codes, after_acts = play(swapped, half, T)
-    every = {f.name: v[swap] for f in fields(middle) if (v := getattr(middle, f.name)) is not None}
-    whole = replace(middle, **every)
-    _, wanted_codes, wanted_acts = play(whole, half, T)
+    _, wanted_codes, wanted_acts = play(middle.each(lambda part: part[swap]), half, T)
     if not (torch.equal(after_codes, wanted_codes) and torch.allclose(after_acts, wanted_acts, atol=1e-6)):
         findings.append("swapping codes between histories does not swap what follows: something else carries memory")
 

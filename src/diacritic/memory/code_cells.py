@@ -14,9 +14,9 @@ from diacritic.memory.encoders import encode_action, encoders, observe, prior_in
 from diacritic.memory.gru import gated
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
-from diacritic.memory.quantise import code_vectors, quantised, straight_through
+from diacritic.memory.quantise import quantised, straight_through
 from diacritic.memory.shape import Architecture, Shape
-from diacritic.memory.sole_carrier import State
+from diacritic.memory.sole_carrier import Codebook, State
 
 
 class CodeMemory(Memory):
@@ -70,7 +70,7 @@ class CodeMemory(Memory):
 
 
 @register
-class GruCode(CodeMemory):
+class GruCode(Codebook, CodeMemory):
     """C_t = Q(GRU(e_{t−1}, x_t)): the carrier with a gated cell instead of a residual."""
 
     name = "gru-code"
@@ -99,15 +99,6 @@ class GruCode(CodeMemory):
         proposal = gated(parameters, state.embedding, entering)
         proposal, embedding, code = quantised(proposal, parameters["codebook"], architecture.bound)
         return proposal, State(embedding, code)
-
-    def codebooks(self, architecture: Architecture) -> dict[str, int]:
-        return {"": architecture.codes}
-
-    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
-        return sole_carrier.carried_vectors(parameters, architecture)
-
-    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
-        return code_vectors(parameters["codebook"], architecture.bound)
 
 
 class Lattice(CodeMemory):

@@ -18,16 +18,6 @@ LEAST = {"mean": -5.0, "hidden": -6.0}
 MOST = 2.0
 
 
-def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-    """log σ of the carried vector, and the prior's mean and log σ: a layer, or a table for each symbol."""
-    d, read = architecture.code_size, architecture.deviation_reads
-    deviation = dense("gaussian.deviation", d if read == "mean" else architecture.width, d)
-    if architecture.prior_reads == "table":
-        return deviation | {"gaussian.prior.weight": Weight((shape.observation, 2 * d), "normal")}
-    shown = architecture.feature_size if architecture.prior_reads == "features" else shape.observation
-    return deviation | dense("gaussian.prior", shown, 2 * d)
-
-
 def divergence(mean: Tensor, log_deviation: Tensor, prior_mean: Tensor, prior_log: Tensor) -> Tensor:
     """KL(N(μ, σ²) ‖ N(m(O), s(O)²)) ≥ I(Z; H | O) on average, in nats."""
     ratio = (2 * (log_deviation - prior_log)).exp()
@@ -45,7 +35,14 @@ class Gaussian(Memory):
     noisy = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
-        return sole_carrier.weights(shape, architecture) | weights(shape, architecture)
+        """Also log σ of the carried vector, and the prior's mean and log σ: a layer, or a table for each symbol."""
+        d, read = architecture.code_size, architecture.deviation_reads
+        layers = sole_carrier.weights(shape, architecture)
+        layers |= dense("gaussian.deviation", d if read == "mean" else architecture.width, d)
+        if architecture.prior_reads == "table":
+            return layers | {"gaussian.prior.weight": Weight((shape.observation, 2 * d), "normal")}
+        shown = architecture.feature_size if architecture.prior_reads == "features" else shape.observation
+        return layers | dense("gaussian.prior", shown, 2 * d)
 
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
         return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0), rows)

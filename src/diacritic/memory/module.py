@@ -1,7 +1,6 @@
 """One trained run as an ordinary `nn.Module`: `step(state, observation, previous_action) -> (state, code, action)`."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 
 from torch import Tensor, nn
 
@@ -41,7 +40,7 @@ class Carrier(nn.Module):
 
     def begin(self, batch: int) -> State:
         """The memory before the first observation of `batch` episodes; a scaffold has been taken down by now."""
-        return _first(self.memory.start(self._stacked(), self.architecture, batch))
+        return self.memory.start(self._stacked(), self.architecture, batch).each(lambda part: part[0])
 
     def step(
         self,
@@ -67,22 +66,14 @@ class Carrier(nn.Module):
             raise UserError("frame", "this carrier has a camera; give its frame with every observation")
         parameters = self._stacked()
         shown = Inputs(observation, previous_action, symbol, frame)
-        after, record = self.memory.step(parameters, self.architecture, _stack(state), shown)
-        return _first(after), record.code[0], act(parameters, self.architecture, record)[0]
+        after, record = self.memory.step(parameters, self.architecture, state.each(lambda part: part[None]), shown)
+        return after.each(lambda part: part[0]), record.code[0], act(parameters, self.architecture, record)[0]
 
     def forward(self, code: Tensor, observation: Tensor, previous_action: Tensor) -> tuple[Tensor, Tensor]:
         """The step as a function of the code alone (K before the first step): what `torch.export` and ONNX see."""
         embedding = self.memory.carried(self._stacked(), self.architecture)[0][code]
         _, after, action = self.step(State(embedding, code), observation, previous_action)
         return after, action
-
-
-def _first(state: State) -> State:
-    return replace(state, **{f.name: v[0] for f in fields(state) if (v := getattr(state, f.name)) is not None})
-
-
-def _stack(state: State) -> State:
-    return replace(state, **{f.name: v[None] for f in fields(state) if (v := getattr(state, f.name)) is not None})
 
 
 def one_run(parameters: Mapping[str, Tensor], run: int) -> dict[str, Tensor]:

@@ -25,8 +25,7 @@ def weights(width: int = 128) -> dict[str, Weight]:
 def features(parameters: Parameters, frames: Tensor) -> Tensor:
     """What the frames [rows, 64, 64, 3] (bytes) add to the first layer of g_o, [runs, rows, width].
 
-    Added to a layer on the low-dimensional inputs, it is one layer on both side by side. Frames may have a leading axis
-    of runs. All runs are one convolution whose groups are the runs; shared frames need no groups in the first layer.
+    Frames may have a leading axis of runs. All runs are one convolution, whose groups they are.
     """
     if frames.shape[-3:] != (SIDE, SIDE, 3) or frames.dtype != torch.uint8:
         found = f"{tuple(frames.shape)} of {frames.dtype}"

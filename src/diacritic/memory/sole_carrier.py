@@ -3,14 +3,14 @@
 This file is the definition. The engines compute the same thing faster and are checked against it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from diacritic.memory import continuous_path
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input, side_information
-from diacritic.memory.layers import Parameters, Weight, hidden_layers, linear, reader
+from diacritic.memory.layers import Parameters, Weight, dense, gru_cell, hidden_layers, linear, reader
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import code_vectors, quantised
 from diacritic.memory.shape import Architecture, Shape
@@ -25,6 +25,10 @@ class State:
     hidden: Tensor | None = None  # the continuous path of scaffold and bypass
     identification: Tensor | None = None  # the second carrier's e_{t−1}
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> "State":
+        """All that it holds, changed."""
+        return replace(self, **{name: change(value) for name, value in vars(self).items() if value is not None})
+
 
 def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     """Every parameter that the memory itself needs; heads add their own."""
@@ -32,7 +36,9 @@ def weights(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     layers = encoders(shape, architecture) | residual("residual", architecture)
     layers["codebook"] = Weight((architecture.codes, d), scale=1 / architecture.codes)
     if architecture.path != "none":
-        layers |= continuous_path.weights(features, architecture.path_size or architecture.width, d)
+        size = architecture.path_size or architecture.width
+        layers |= dense("path.input", 2 * features, 3 * size) | dense("path.state", size, 3 * size)
+        layers |= dense("path.out", size, d)
     if architecture.identification:
         layers |= residual("identification", architecture)
         codes = architecture.identification
@@ -102,7 +108,8 @@ def step(
     proposal = carried + propose(parameters, "residual", entering, drive(parameters, "residual", side, inputs.previous))
     hidden = None
     if architecture.path != "none" and state.hidden is not None:
-        hidden = continuous_path.advance(parameters, state.hidden, side, inputs.previous)
+        told = torch.cat([side, encode_action(parameters, inputs.previous)], -1)
+        hidden = gru_cell(parameters, "path.state", linear(parameters, "path.input", told), state.hidden)
         added = strength * linear(parameters, "path.out", hidden)
         proposal = added if architecture.path == "bypass" and architecture.path_alone else proposal + added
     proposal, embedding, code = quantised(proposal, parameters["codebook"], architecture.bound)
@@ -135,13 +142,27 @@ def _identify(
     return Record(side, side, *found, prior_input=prior_input(architecture, inputs, side))
 
 
+class Codebook(Memory):
+    """A memory whose codes are the vectors of a codebook."""
+
+    measured = "code"
+    state = "carrier"
+
+    def codebooks(self, architecture: Architecture) -> dict[str, int]:
+        return {"": architecture.codes}
+
+    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return carried_vectors(parameters, architecture)
+
+    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
+        return code_vectors(parameters["codebook"], architecture.bound)
+
+
 @register
-class Code(Memory):
+class Code(Codebook):
     """One hard code; with a continuous path or a second carrier beside it where the architecture says so."""
 
     name = "code"
-    measured = "code"
-    state = "carrier"
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         return weights(shape, architecture)
@@ -168,12 +189,6 @@ class Code(Memory):
     def beside_the_code(self, architecture: Architecture) -> tuple[str, ...]:
         bypass = ("a continuous state persists beside the code",) if architecture.path == "bypass" else ()
         return (*bypass, "a second carrier persists beside the code") if architecture.identification else bypass
-
-    def carried(self, parameters: Parameters, architecture: Architecture) -> Tensor:
-        return carried_vectors(parameters, architecture)
-
-    def held(self, parameters: Parameters, architecture: Architecture) -> Tensor:
-        return code_vectors(parameters["codebook"], architecture.bound)
 
     def annealed(self, architecture: Architecture) -> bool:
         return architecture.path == "scaffold"

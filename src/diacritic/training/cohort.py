@@ -222,14 +222,12 @@ class Cohort:
             exact = episode_weight is None and plan.low == plan.precision  # products are rounded in updates alone
             low, gradient = None if exact else plan.low, plan.preset.gradient
             return unrolled.trace(self.parameters, carrier, self.data, weight, shown, low, drawn, gradient)
-        noise = self._noise() if memory_of(carrier).noisy else None
+        noise = None
+        if memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
+            size = (2, self.data.horizon, self.data.episodes, carrier.code_size)
+            noise = normal(self.schedule.uniform(STREAMS["noise"], *size).to(plan.precision))
         flow = plan.preset.gradient, self.strength(), noise, plan.low
         return reference.trace(self.parameters, carrier, self.data, weight, *flow, shown)
-
-    def _noise(self) -> Tensor:
-        """Standard normal numbers, [S, T, N, d]."""
-        size = (2, self.data.horizon, self.data.episodes, self.plan.carrier.code_size)
-        return normal(self.schedule.uniform(STREAMS["noise"], *size).to(self.plan.precision))
 
     def strength(self) -> Tensor | float:
         """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 as the preset says."""
@@ -270,36 +268,32 @@ class Cohort:
         if self.device.type == "cuda" and self._graph is None:
             self._capture()
         with threads_for(self.numbers):
-            self._advance(steps)
+            for _ in range(steps):
+                self._advance()
 
-    def _advance(self, steps: int) -> None:
-        for _ in range(steps):
-            if self._due():
-                codebook_restart.restart(self)
-            split = refinement.refine(self) if refinement.due(self) else None
-            if self._graph is None:
-                self.update()
-            else:
-                self._graph.replay()
-            if split is not None:
-                self.optimiser.replace("codebook", *split, moments=False)
-            if self.last_batch is not None and self._within() and self.step % self.plan.preset.restarts == 0:
-                codebook_restart.restart_used(self, self.last_batch)
-            self.step += 1
+    def _advance(self) -> None:
+        if self.last_batch is None and self.step > 0 and self._restarts():
+            codebook_restart.restart(self)
+        split = refinement.refine(self) if refinement.due(self) else None
+        if self._graph is None:
+            self.update()
+        else:
+            self._graph.replay()
+        if split is not None:
+            self.optimiser.replace("codebook", *split, moments=False)
+        if self.last_batch is not None and self._restarts():
+            codebook_restart.restart_used(self, self.last_batch)
+        self.step += 1
 
-    def _due(self) -> bool:
-        """Whether unused codes move onto proposals before the next update."""
+    def _restarts(self) -> bool:
+        """Whether unused codes move at this step of training."""
         preset = self.plan.preset
-        due = self.step > 0 and preset.restart_from == "proposals" and self._within()
-        return due and self.step % preset.restarts == 0
-
-    def _within(self) -> bool:
-        """Whether unused codes move at all at this stage of training."""
-        preset = self.plan.preset
-        early = bool(preset.restarts) and self.step < preset.restart_until * self.plan.steps
+        early = self.step < preset.restart_until * self.plan.steps
+        if not preset.restarts or not early or self.step % preset.restarts:
+            return False
         memory = memory_of(self.plan.carrier)
         learned = bool(memory.codebooks(self.plan.carrier))  # the codes of a lattice are where they are
-        return early and learned and (memory.measured == "code" or (memory.measured == "readout" and preset.released))
+        return learned and (memory.measured == "code" or (memory.measured == "readout" and preset.released))
 
     def _capture(self) -> None:
         """Record one update as a CUDA graph; the warm-up that this needs leaves no trace."""

@@ -75,7 +75,7 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     experts = [replace(run, behaviour=expert_decisions(run, whole)) for run in own]
     right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
     experts = [without_chance(run) for run in experts] if split else experts
-    merged = (_revised if split else _merged)(whole, own, experts)
+    merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
     tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
     if split and not all(tried.changed):
         tried = _again(tried, forget(whole, own, effort or EFFORT, worse=RISE, merged=merged))
@@ -106,10 +106,6 @@ def _again(first: Forgotten, second: Forgotten) -> Forgotten:
         steps=first.steps + second.steps,
         **{key: pick(getattr(first, key), getattr(second, key)) for key in ("changed", "reached", "loss")},
     )
-
-
-def _merged(cohort: Cohort, own: list[ExpertTrace], _: list[ExpertTrace]) -> list[Merged | None]:
-    return [merge_codes(run, cohort.plan.carrier.codes) for run in own]
 
 
 def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace]) -> list[Merged | None]:

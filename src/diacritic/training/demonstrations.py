@@ -62,13 +62,9 @@ def prepare(train: Demos, held_out: Demos, task: Task) -> Prepared:
     joint, sizes["joint"] = pending_classes(train, task)
     # Not every symbol need occur in the training part.
     data = replace(data, shape=replace(data.shape, **sizes), joint=torch.from_numpy(joint))
-    seen, acted = (
-        torch.from_numpy(policy_view(task, held_out.observations, held_out.frames)),
-        torch.from_numpy(held_out.actions),
-    )
-    frames = (
-        None if held_out.frames is None else torch.from_numpy(held_out.frames.reshape(-1, *held_out.frames.shape[2:]))
-    )
+    shown, acted = held_out.frames, torch.from_numpy(held_out.actions)
+    seen = torch.from_numpy(policy_view(task, held_out.observations, shown))
+    frames = None if shown is None else torch.from_numpy(shown.reshape(-1, *shown.shape[2:]))
     symbols = torch.from_numpy(held_out.symbols.astype(np.int64))
     judged = replace(from_arrays(scale.see(seen), scale.shrink(acted)), shape=data.shape, symbol=symbols, frames=frames)
     return Prepared(data, judged, scale)

@@ -75,7 +75,7 @@ def fit_transition(
     begun = {name: value.detach().clone() for name, value in parameters.items()}
     runs = len(begun["codebook"])
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
-    used = _used(dataset, carrier.codes)
+    used = dataset.weight.new_zeros(runs, carrier.codes).scatter_(1, dataset.code, 1.0).bool()  # codes that rows reach
     begun["codebook"] = park(begun["codebook"], used)
     optimiser = Adam(begun, rates, effort.clip)
     heat = _spacing(begun["codebook"], used) / SHARPNESS
@@ -123,11 +123,6 @@ def fitted_trace(parameters: Mapping[str, Tensor], data: Data, dataset: Transiti
         dataset.weight,
         Rows(1, dataset.code.shape[1], dataset.observation),
     )
-
-
-def _used(dataset: TransitionDataset, codes: int) -> Tensor:
-    """Which codes the rows reach, [S, K]."""
-    return torch.zeros(len(dataset.code), codes, device=dataset.code.device).scatter_(1, dataset.code, 1.0).bool()
 
 
 def park(codebook: Tensor, used: Tensor) -> Tensor:

@@ -115,7 +115,8 @@ def _family(name: str, carrier: dict[str, Any], **settings: Any) -> Preset:
 
 
 _TOYS = {"batch": None, "scaffold_updates": (1500, 4000)}
-_RELEASED = (
+_PRESETS = (
+    Preset("carousel", "carousel", "normal", 0.1, 0.3, 100, 0.6, 1e-3, 1.0, (0.0, 0.5)),
     _RELEASE,
     _family("release-external", _ARM, batch=64, scaffold_updates=None, scaffold=(0.2, 0.6)),
     _family("release-toy", {**_TOY, "bound": "none"}, **_TOYS),
@@ -123,15 +124,9 @@ _RELEASED = (
     _family("release-reveal", _TOY, rate=1e-3, **_TOYS),
     _family("release-stochastic", {**_ARM, "width": 64, "code_size": 16}, rate=1e-3, batch=256, clip=None),
 )
-"""The settings of the authors' public code: arm, third-party environments, gap toy, corridors, reveal toy, stochastic
-expert."""
-PRESETS = {
-    preset.name: preset
-    for preset in (
-        Preset("carousel", "carousel", "normal", 0.1, 0.3, 100, 0.6, 1e-3, 1.0, (0.0, 0.5)),
-        *_RELEASED,
-    )
-}
+"""Ours, and the settings of the authors' public code: arm, third-party environments, gap toy, corridors,
+reveal toy, stochastic expert."""
+PRESETS = {preset.name: preset for preset in _PRESETS}
 
 
 INGREDIENTS: dict[str, dict[str, Any]] = {

@@ -20,10 +20,7 @@ TEACHER_STEPS, BETA = 10_000, 2e-3
 def teacher_states(
     data: Data, seeds: Sequence[int], device: str = "cpu", steps: int = TEACHER_STEPS, folder: Path | None = None
 ) -> Tensor:
-    """s_t of one teacher for each seed on every step and episode, [S, T, N, d], on the CPU.
-
-    With a folder, trained teachers are kept there and found again by what they were trained on.
-    """
+    """s_t of one teacher for each seed, [S, T, N, d], on the CPU; a folder keeps trained teachers."""
     how = preset("release")
     low = how.precision if torch.device(device).type == "cuda" else None
     runs = tuple(Run(seed, BETA) for seed in seeds)

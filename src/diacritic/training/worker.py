@@ -218,7 +218,9 @@ def _ready(
         data = supervise(prepared.data, plan.learner, seeds, device, *updates, how=plan.preset)
         data = _misled(data, train_job)
         supervising = time.perf_counter() - begun
-        data = _by_run(data, [seeds.index(run.seed) for run in train_job.runs])
+        owner = [seeds.index(run.seed) for run in train_job.runs]  # targets of each seed as targets of each run
+        targets = {name: getattr(data, name) for name in ("forecast", "pending", "teacher")}
+        data = replace(data, **{name: value[owner] for name, value in targets.items() if value is not None})
         begin = _warm(train_job, plan, data, by_name, out) if train_job.start else start(plan, data)
         yield Ready(train_job, CohortPart(plan, data, begin), prepared, supervising)
 
@@ -264,21 +266,16 @@ def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepa
     return task, prepare(*ended(demos).split(demonstrations), task)
 
 
-def _by_run(data: Data, owner: list[int]) -> Data:
-    """Targets of each seed as targets of each run."""
-    found = {name: getattr(data, name) for name in ("forecast", "pending", "teacher")}
-    return replace(data, **{name: value[owner] for name, value in found.items() if value is not None})
-
-
 def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) -> tuple[Path, Path]:
     """Codes first, weights last: a result is there when its weights are."""
     train_job, name = part.train_job, part.train_job.name
+    shape, carrier = cohort.given.shape, cohort.plan.carrier
     kind = np.uint8 if train_job.codes <= 256 else np.uint16
     snapshots = {step: codes.astype(kind) for step, codes in part.snapshots.items()}
     notes = {
         "order": asdict(train_job),
-        "architecture": asdict(cohort.plan.carrier),
-        "shape": asdict(cohort.given.shape),
+        "architecture": asdict(carrier),
+        "shape": asdict(shape),
         "diverged": cohort.optimiser.diverged.tolist(),
         "seconds": seconds,
         "supervising": part.supervising,
@@ -288,8 +285,10 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
         "torch": torch.__version__.split("+")[0],
         "code_version": code_version(),
     }
-    weights = {key: value for key, value in cohort.parameters.items() if key not in _training_only(cohort)}
-    weights = {key: value.half() if half else value for key, value in weights.items()}
+    heads = {key for term in cohort.plan.terms for key in term.weights(shape, carrier)}
+    discarded = {key for key in heads if key.split(".")[0] not in POLICY}
+    kept = {key: value for key, value in cohort.parameters.items() if key not in discarded}
+    weights = {key: value.half() if half else value for key, value in kept.items()}
     paths = job.write_result(out, name, weights | part.prepared.scale.tensors(), snapshots, notes)
     times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
     times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(train_job.runs)}
@@ -303,10 +302,3 @@ def _bound(cohort: Cohort, held_out: Data) -> list[list[float]] | None:
     if memory_of(cohort.plan.carrier).measured != "bound":
         return None
     return kl_profile(Cohort(cohort.plan, held_out, str(cohort.device), dict(cohort.parameters)).trace())
-
-
-def _training_only(cohort: Cohort) -> set[str]:
-    """Parameters of heads that no policy acts with."""
-    shape, carrier = cohort.given.shape, cohort.plan.carrier
-    added = {name for term in cohort.plan.terms for name in term.weights(shape, carrier)}
-    return {name for name in added if name.split(".")[0] not in POLICY}

@@ -157,6 +157,25 @@ def test_a_scaffold_that_is_taken_down_leaves_the_plain_carrier() -> None:
     assert not torch.equal(standing, down)
 
 
+def test_the_path_is_pytorchs_cell() -> None:
+    architecture = replace(TINY, path="bypass", path_size=6)
+    parameters, shown = _weights(architecture), _inputs()
+    state, records = _run(parameters, architecture, shown)
+    assert state.hidden is not None
+    for run in range(2):
+        p = one_of(parameters, run)
+        cell = torch.nn.GRUCell(p["path.input.weight"].shape[0], 6, dtype=torch.float64)
+        hidden = torch.zeros(ROWS, 6, dtype=torch.float64)
+        with torch.no_grad():
+            for theirs, ours in (("ih", "input"), ("hh", "state")):
+                getattr(cell, f"weight_{theirs}").copy_(p[f"path.{ours}.weight"].T)
+                getattr(cell, f"bias_{theirs}").copy_(p[f"path.{ours}.bias"])
+            for inputs, record in zip(shown, records, strict=True):
+                acted = (inputs.previous @ p["previous.weight"] + p["previous.bias"]).relu()
+                hidden = cell(torch.cat([record.side[run], acted], -1), hidden)
+        torch.testing.assert_close(state.hidden[run], hidden, rtol=0, atol=1e-12)
+
+
 def test_the_strength_of_the_path_scales_what_it_adds() -> None:
     architecture = replace(TINY, path="bypass")
     parameters = _weights(architecture)
