@@ -8,9 +8,9 @@ import tyro
 
 from certify.errors import UserError
 from certify.progress import working
-from diacritic.commands.study import Names
 
 RESULTS = Path("results")
+Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME [NAME ...]")]
 
 
 @dataclass(frozen=True)
