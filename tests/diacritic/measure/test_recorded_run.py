@@ -12,7 +12,7 @@ from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded, learned_from
-from diacritic.memory import continuous_path
+from diacritic.memory.layers import dense
 from diacritic.rollout.run_loading import groups
 
 NOTHING_PLAYED = Effort(episodes=0, interventions=0)
@@ -62,8 +62,8 @@ def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> N
 def _bypassed(weights: dict) -> dict:
     """A continuous path whose weights are all zero."""
     d, width = weights["codebook"].shape[1], weights["residual.out.weight"].shape[0]
-    empty = {
-        name: weights["codebook"].new_zeros(weight.shape)
-        for name, weight in continuous_path.weights(width, width, d).items()
-    }
+    path = (
+        dense("path.input", 2 * width, 3 * width) | dense("path.state", width, 3 * width) | dense("path.out", width, d)
+    )
+    empty = {name: weights["codebook"].new_zeros(weight.shape) for name, weight in path.items()}
     return {**weights, **empty}
