@@ -9,6 +9,7 @@ from diacritic.files.ledger import problem_of, read_ledger
 RESULTS = Path(__file__).parents[2] / "results"
 OTHERS = {
     "acceptance",
+    "arena-search",
     "atlas",
     "preset-search",
     "forever",
