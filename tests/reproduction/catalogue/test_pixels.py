@@ -33,7 +33,7 @@ def painted(demos: Demos, step: int) -> Demos:
     return replace(demos, frames=frames)
 
 
-def nearest_mean(train: np.ndarray, labels: np.ndarray, test: np.ndarray, *_: int) -> np.ndarray:
+def nearest_mean(train: np.ndarray, labels: np.ndarray, test: np.ndarray, **_: int) -> np.ndarray:
     """A quick probe: the class whose mean frame is nearest."""
     means = np.stack([train[labels == label].mean(0) for label in np.unique(labels)])
     away = ((test[:, None] - means[None]) ** 2).sum((2, 3, 4))
