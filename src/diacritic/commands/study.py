@@ -13,7 +13,7 @@ from certify.errors import UserError
 from diacritic.commands.parameters import remedies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from diacritic.studies.cell import Cell, Study
     from diacritic.studies.engine import StudySettings
@@ -49,11 +49,17 @@ class Catalogue:
     studies: Path | None = None
     """Python file that declares cells, as STUDY or STUDIES."""
 
+    def declared(self) -> "Mapping[str, Study]":
+        """All studies to choose from, by name."""
+        from diacritic.studies.choose import load_studies
+
+        return load_studies(self.studies)
+
     def chosen(self) -> "list[Study]":
         """Those that were named."""
-        from diacritic.studies.choose import load_studies, studies_named
+        from diacritic.studies.choose import studies_named
 
-        return studies_named(self.names, load_studies(self.studies))
+        return studies_named(self.names, self.declared())
 
 
 @dataclass(frozen=True)
