@@ -26,6 +26,8 @@ class NeedStudy:
     """Multiplies the numbers of seeds."""
     only: str = ""
     """Datasets whose part and family hold this text."""
+    limit: float | None = None
+    """Seconds after which no further dataset is begun."""
 
     def run(self) -> int:
         from reproduction.need_study.arm import record_arm
@@ -34,7 +36,7 @@ class NeedStudy:
 
         if self.arm is not None:
             record_arm(self.arm)
-        print(run(self.out, self.jobs, self.scale, self.only, self.arm))
+        print(run(self.out, self.jobs, self.scale, self.only, self.arm, self.limit))
         if self.page is not None:
             write_page(self.out, self.page)
         return 0

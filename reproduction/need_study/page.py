@@ -12,7 +12,6 @@ from certify.optional import import_optional
 from diacritic.files.atomic import write_text
 from reproduction.forever_page import renewed
 from reproduction.need_study.run import read
-from reproduction.need_study.trials import VERSION
 
 Row = dict[str, Any]
 PICTURE = "images/need-power.svg"
@@ -37,16 +36,10 @@ def tables(rows: Sequence[Row]) -> list[str]:
 
 
 def made_with(rows: Sequence[Row]) -> str:
-    """Which code made the rows."""
-    kinds = Counter((row.get("version", 1), row["part"], row["episodes"]) for row in rows)
-    newest = [
-        f"{count:,} {part} of {size}" for (version, part, size), count in sorted(kinds.items()) if version == VERSION
-    ]
-    second = [f"{count:,} {part} of {size}" for (version, part, size), count in sorted(kinds.items()) if version == 2]
-    older = sum(count for (version, _, _), count in kinds.items() if version == 1)
-    said = f"Datasets (by part and episodes) asked with the present code: {', '.join(newest) or 'none'}"
-    said += f"; before what a frame shows in part was decoded again: {', '.join(second) or 'none'}"
-    return f"{said}; before classes were read by nearest means: {older:,}."
+    """How many datasets were asked."""
+    kinds = Counter(row["part"] for row in rows)
+    parts = ", ".join(f"{kinds[part]:,} {part}" for part in ("staircase", "arm", "control", "power"))
+    return f"Datasets by part of the ledger: {parts}; all were asked with the present code."
 
 
 def time_line(found: Row) -> str:

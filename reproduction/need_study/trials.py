@@ -16,7 +16,7 @@ from reproduction.need_study.stress import STRESSES
 from reproduction.need_study.worlds import WORLDS, Latents, World
 
 CLOSE = 0.1  # bits
-VERSION = 3  # of what decides an answer: 2 reads classes by nearest means, 3 decodes again what a frame shows in part
+VERSION = 4  # of what decides an answer: 4 asks of a frame that shows a part of a cue to be read nearly without error
 
 
 @dataclass(frozen=True)

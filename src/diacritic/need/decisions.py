@@ -119,10 +119,10 @@ class Decisions:
         merged = told[labels]
         if told.max() > 0 and np.bincount(merged).min() >= FEWEST * len(merged):
             # some classes are told apart and not others: the rest is the expert's own choice
-            sights, p = look(self.data.frames, merged, self.rng), self._p_value(s, merged)
-            if p < LEVEL:
-                best = max(sight.share for sight in sights[:s])
-                return Decision([s], merged, p, "cue", [self._cue(merged, sights)], best)
+            renewed, p_merged = look(self.data.frames, merged, self.rng), self._p_value(s, merged)
+            if p_merged < LEVEL:
+                best = max(sight.share for sight in renewed[:s])
+                return Decision([s], merged, p_merged, "cue", [self._cue(merged, renewed)], best)
         return self._together(s, labels, p, sights, recent)
 
     def _p_value(self, s: int, labels: Ints) -> float:

@@ -12,6 +12,7 @@ from diacritic.need.ridge import Ints
 
 SHOWN, HIDDEN = 0.8, 0.1  # shares of H(D): a frame above shows D, one below hides it
 RIGHT = 0.85  # of every class that a frame shows, episodes decoded correctly
+MISREAD = 0.015  # of episodes, in which a frame that merges classes may still err
 DEVIATIONS = 5.0  # from shuffled labels
 HINTED = 1e-3  # p-value below which a frame reveals something within its blocks
 SHUFFLES = 8  # of each frame; their spread is pooled over frames
@@ -80,7 +81,8 @@ def _blocks(frame: Frame, labels: Ints, decoded: Ints, level: float) -> Ints:
     blocks = np.arange(int(labels.max()) + 1)
     while len(names := np.unique(blocks)) > 1:
         truth, guess = (np.searchsorted(names, blocks[each]) for each in (labels, decoded))
-        if _shown(truth, guess, level) or (len(names) < len(blocks) and _shown(truth, frame.decode([truth])[0], level)):
+        whole = len(names) == len(blocks)
+        if _shown(truth, guess, level, whole) or (not whole and _shown(truth, frame.decode([truth])[0], level, whole)):
             break
         confused = [
             (int(((truth == a) & (guess == b)).sum() + ((truth == b) & (guess == a)).sum()), -k, a, b)
@@ -91,7 +93,13 @@ def _blocks(frame: Frame, labels: Ints, decoded: Ints, level: float) -> Ints:
     return np.unique(blocks, return_inverse=True)[1].ravel()
 
 
-def _shown(truth: Ints, guess: Ints, level: float) -> bool:
-    """Whether the decoder gives SHOWN of the entropy, and every class RIGHT as often."""
+def _shown(truth: Ints, guess: Ints, level: float, whole: bool) -> bool:
+    """Whether the decoder gives SHOWN of the entropy, and every class RIGHT as often.
+
+    Merged classes must be read nearly without error: they relieve a memory of what they show, and a policy that relied
+    on them would err as often as they do.
+    """
+    if not whole and (truth != guess).mean() > MISREAD:
+        return False
     right = min(float((guess[truth == name] == name).mean()) for name in np.unique(truth))
     return usable(truth, guess) - level >= SHOWN * entropy(truth) and right >= RIGHT

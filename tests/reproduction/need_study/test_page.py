@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 from reproduction.need_study.page import tables, write_page
+from reproduction.need_study.trials import VERSION
 
 STAIR = {"part": "staircase", "family": "xor", "episodes": 64, "held_out": False, "frames_right": True, "seed": 0}
+STAIR |= {"version": VERSION}
 STAIR |= {"classes_right": 1.0, "stress": "none", "noise": 0.05, "strength": 1.0, "answer": "memory needed"}
 ROWS = [
     STAIR | {"bits_right": True},

@@ -1,5 +1,6 @@
 """The study of `need`: worlds with certified answers, stresses, and a ledger that can be continued."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from diacritic.need.alignment import align
 from reproduction.need_study import arm
 from reproduction.need_study.run import read, run, trials
 from reproduction.need_study.stress import STRESSES
-from reproduction.need_study.trials import Trial, run_trial
+from reproduction.need_study.trials import VERSION, Trial, run_trial
 from reproduction.need_study.worlds import WORLDS
 
 
@@ -47,6 +48,32 @@ def test_a_ledger_is_continued(tmp_path: Path):
     first = run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8")
     assert len(read(tmp_path / "need.jsonl")) == 2 + len(STRESSES)
     assert run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8") == first
+
+
+def test_a_cut_off_row_is_made_again(tmp_path: Path):
+    whole = run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8")
+    rows = whole.splitlines()
+    old = rows[1].replace(f'"version": {VERSION}', '"version": 1')
+    (tmp_path / "need.jsonl").write_text("\n".join([*rows[2:], old, rows[0][:40]]), encoding="utf-8")
+    seconds = re.compile(r'"seconds": [\d.]+')
+    again = run(tmp_path, 1, 0.01, "control random").read_text(encoding="utf-8")
+    assert seconds.sub("", again) == seconds.sub("", whole)
+
+
+def test_a_limit_keeps_what_was_finished(tmp_path: Path):
+    path = run(tmp_path, 1, 0.1, "control random", limit=0)
+    assert 0 < len(read(path)) < sum(t.family == "random" for t in trials(0.1))
+
+
+def test_classes_that_a_frame_tells_apart():
+    labels = np.arange(400) % 4
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((400, 6)) @ np.diag([1, 10, 1, 1, 1, 0])
+    near = noise + np.array([8.0, 3, 1, 0])[labels][:, None] * np.eye(6)[0]
+    assert arm.told_apart(near, labels).tolist() == [0, 1, 1, 1]
+    far = noise + np.array([18.0, 12, 6, 0])[labels][:, None] * np.eye(6)[0]
+    assert arm.told_apart(far, labels).tolist() == [0, 1, 2, 3]
+    assert arm.told_apart(noise, labels).tolist() == [0, 0, 0, 0]
 
 
 def test_the_arm_is_compared_with_its_own_certificate(tmp_path: Path):
