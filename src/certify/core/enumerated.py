@@ -27,8 +27,8 @@ class Choice(NamedTuple):
     law: int
     name: str
     action: int
-    chance: Fraction
-    others: tuple[tuple[str, int, Fraction], ...]
+    chance: Weight
+    others: tuple[tuple[str, int, Weight], ...]
 
 
 class Table(Numbers):
@@ -44,16 +44,16 @@ class Table(Numbers):
 
     def choice(self, given: Mapping[str, Rational] | str, place: Callable[[], str]) -> Choice:
         """Read a law: the name of a certain action, or names with their exact probabilities."""
-        key = given if isinstance(given, str) else tuple(given.items()) if isinstance(given, Mapping) else None
+        if not isinstance(given, str | Mapping):
+            raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")
+        key = law_key(given)
         try:
             if key in self.choices:
                 return self.choices[key]
         except TypeError:  # a probability that is not a number: refused below
             pass
-        if key is None:
-            raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")
         number, law = self.law({given: 1} if isinstance(given, str) else given, place)
-        actions = [(action, self.actions[action], p) for action, p in law.items()]
+        actions = [(action, self.actions[action], p.as_integer_ratio()) for action, p in law.items()]
         return self.choices.setdefault(key, Choice(number, *actions[0], tuple(actions[:0:-1])))
 
     def episodes(self, weights: Sequence[Weight], cells: Ints, place: str) -> Episodes:
@@ -69,6 +69,11 @@ class Table(Numbers):
         observation, action, law = (np.ascontiguousarray(table[:, :, k]) for k in range(3))
         names = tuple(self.observations), tuple(self.actions)
         return Episodes(observation, action, law, masses, *names, self.laws, np.arange(len(masses)))
+
+
+def law_key(given: Mapping[str, Any] | str) -> Hashable:
+    """What equal laws share, with the types of numbers: a float that equals a fraction is refused all the same."""
+    return given if isinstance(given, str) else (*given.items(), *map(type, given.values()))
 
 
 def enumerate_latents(
@@ -105,10 +110,10 @@ def enumerate_latents(
                     if seen is None:
                         seen = table.observation(observation, lambda s=latent, a=actions: f"step({s!r}, {a})")
                     if choice.others:
-                        for name, action, q in choice.others:
+                        for name, action, (p, q) in choice.others:
                             branch = [*row, seen, action, choice.law]
-                            waiting.append((above * q.numerator, below * q.denominator, (*actions, name), branch))
-                        above, below = above * choice.chance.numerator, below * choice.chance.denominator
+                            waiting.append((above * p, below * q, (*actions, name), branch))
+                        above, below = above * choice.chance[0], below * choice.chance[1]
                     row += (seen, choice.action, choice.law)
                     actions = (*actions, choice.name)
                 weights.append((above, below))

@@ -1,79 +1,30 @@
 """The adapter contract: a task whose hidden value can be chosen, an expert, and a map from observations to symbols."""
 
 import math
-import operator
 import random
-import re
+from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
-from typing import Any, Generic, NamedTuple, SupportsIndex, TypeVar
+from typing import Any, Generic, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from certify.core.enumerated import Table, Weight
+from certify.core.enumerated import Weight
 from certify.core.graph import build
 from certify.core.model import Model
-from certify.core.reading import Rational, exact_law, rational
+from certify.core.reading import Rational, rational
 from certify.errors import UserError
 from certify.progress import working
+from certify.sources.playing import END, H, History, Played, Player
+from certify.sources.symbols import Legend, readable
 
-H = TypeVar("H", bound=Hashable)
-History = tuple[str, ...]  # o₁, a₁, o₂, …, o_t as symbols
+__all__ = ["END", "Adapter", "H", "History", "Law", "Legend", "check_task", "readable", "to_model"]
+
 Law = Mapping[str, Rational] | str
-END = "end"  # the absorbing observation and action after an episode has ended
 MOST_EPISODES = 200_000
-_TRUTHS = (bool, np.bool_)
-
-
-def readable(raw: Any) -> str:
-    """The default symboliser: numbers, arrays, tuples and dictionaries as short text, nothing rounded.
-
-    Within one observation space, equal values and no others have equal text. The shape of an array is left out.
-    """
-    if isinstance(raw, str | int):
-        return raw if type(raw) is str else str(raw)
-    if isinstance(raw, Mapping):
-        return "{" + ", ".join(f"{key}: {_inner(raw[key])}" for key in sorted(raw, key=str)) + "}"
-    if isinstance(raw, tuple | list):
-        return "(" + ", ".join(map(_inner, raw)) + ")"
-    if isinstance(raw, np.ndarray):
-        text = {"b": str, "i": str, "u": str, "f": _decimal}.get(raw.dtype.kind, _inner)
-        return "[" + " ".join(map(text, raw.ravel())) + "]" if raw.ndim else text(raw[()])
-    return _decimal(raw) if isinstance(raw, float | np.floating) else str(raw)
-
-
-def _decimal(value: float | np.floating) -> str:
-    """The shortest decimal that reads back as the same value in its own precision."""
-    return str(int(value)) if value.is_integer() else str(value)
-
-
-def _inner(item: Any) -> str:
-    plain = not isinstance(item, str) or re.fullmatch(r"[\w.-]+", item)
-    return readable(item) if plain else repr(str(item))  # quoted, for it may hold the separators
-
-
-class Legend:
-    """A symboliser for images and long tuples: text of up to `width` letters as it is, anything longer as ``obs#12``.
-
-    `raw` keeps what each short name stands for.
-    """
-
-    def __init__(self, width: int = 40) -> None:
-        self.width = width
-        self.raw: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
-
-    def __call__(self, raw: Any) -> str:
-        text = readable(raw)
-        if len(text) <= self.width:
-            return text
-        name = self._names.setdefault(text, f"obs#{len(self._names)}")
-        self.raw.setdefault(name, raw)
-        return name
 
 
 @dataclass(frozen=True)
@@ -100,7 +51,8 @@ class Adapter(Generic[H]):
         if not len(self.hidden):
             raise UserError(place, "no hidden value is given; a task that hides nothing has one, such as [None]")
         if not isinstance(self.hidden, Mapping):
-            return [(value, Fraction(1, len(self.hidden))) for value in self.hidden]
+            even = Fraction(1, len(self.hidden))
+            return [(value, even) for value in self.hidden]
         pairs = [(value, rational(weight, place)) for value, weight in self.hidden.items()]
         for value, weight in pairs:
             if weight < 0:
@@ -109,21 +61,6 @@ class Adapter(Generic[H]):
         if total != 1:
             raise UserError(place, f"the weights sum to {total}, not to 1")
         return [(value, weight) for value, weight in pairs if weight]
-
-
-class Played(NamedTuple):
-    """One episode, step by step: what was seen, the expert's law, and the action that was taken.
-
-    A law is the name of a certain action, or several names with their exact probabilities.
-    """
-
-    seen: list[str]
-    laws: list[str | Mapping[str, Fraction]]
-    actions: list[str]
-
-    def fork(self, t: int, action: str) -> "Played":
-        """The first steps up to t, where another action is taken."""
-        return Played(self.seen[: t + 1], self.laws[: t + 1], [*self.actions[:t], action])
 
 
 class Trajectory(NamedTuple, Generic[H]):
@@ -139,46 +76,39 @@ def to_model(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES
 
     A task of more than `most` trajectories is refused, and at once where a few random episodes show it.
     """
-    return _model(adapter, trajectories(adapter, verify, most))
+    player = Player(adapter)
+    return _model(player, trajectories(player, verify, most))
 
 
-def _model(adapter: Adapter[H], played: list[Trajectory[H]]) -> Model:
-    table = Table()
-    names, given, taken = (list(chain.from_iterable(one.steps[k] for one in played)) for k in range(3))
-    for name in dict.fromkeys(names):
-        table.observation(name, lambda: f"{adapter.name}.symbol")
-    certain = given == taken  # then laws have the numbers of their actions
-    keys = taken if certain else [law if type(law) is str else id(law) for law in given]  # equal laws are mostly one
-    distinct = dict(zip(keys, given, strict=True))
-    laws = {key: table.choice(law, lambda: f"{adapter.name}.expert").law for key, law in distinct.items()}
-
-    def column(numbers: Mapping[Any, int], items: list[Any]) -> np.ndarray:
-        return np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
-
-    observation, action = column(table.observations, names), column(table.actions, taken)
-    cells = [observation, action, action if certain else column(laws, keys)]
-    episodes = table.episodes([one.weight for one in played], np.stack(cells, axis=1), f"{adapter.name}.hidden")
-    return Model(build(episodes), episodes, adapter.name)
+def _model(player: Player[H], played: Iterable[Trajectory[H]]) -> Model:
+    """Trajectories are taken as they come and not kept: numbers alone do not occupy the garbage collector."""
+    weights, numbers = list[Weight](), array("q")
+    for _, weight, steps in played:
+        weights.append(weight)
+        numbers.fromlist(steps.numbers)
+    cells = np.array(player.cells)[np.frombuffer(numbers, np.int64)]
+    episodes = player.table.episodes(weights, cells, f"{player.adapter.name}.hidden")
+    return Model(build(episodes), episodes, player.adapter.name)
 
 
-def trajectories(adapter: Adapter[H], verify: bool = True, most: int = MOST_EPISODES) -> list[Trajectory[H]]:
+def trajectories(player: Player[H], verify: bool = True, most: int = MOST_EPISODES) -> Iterator[Trajectory[H]]:
     """Every trajectory; to verify, each is played again, further along in the global generators."""
+    adapter = player.adapter
     if not isinstance(adapter.horizon, SupportsIndex) or adapter.horizon < 1:
         raise UserError(f"{adapter.name}.horizon", f"expected a whole number of steps, not {adapter.horizon!r}")
-    played: list[Trajectory[H]] = []
-    values = adapter.weights()
+    count, values = 0, adapter.weights()
     # an environment may seed the global generators: that must not reach the caller
     with _reseeded(random.Random(0)), working(f"playing {adapter.name}") as say:
         for k, (hidden, weight) in enumerate(values):
-            for share, steps in branches(adapter, hidden, (weight.numerator, weight.denominator), verify):
-                played.append(Trajectory(hidden, share, steps))
-                if len(played) == 1:
+            for share, steps in player.branches(hidden, weight.as_integer_ratio(), verify):
+                count += 1
+                if count == 1:
                     _refuse_large(adapter, values, steps, most)
-                if len(played) > most:
+                if count > most:
                     raise _too_many(adapter, f"more than {most:,} trajectories", most)
-                if len(played) % 64 == 0:
-                    say(f"{k:,} of {len(values):,} hidden values, {len(played):,} trajectories")
-    return played
+                if count % 64 == 0:
+                    say(f"{k:,} of {len(values):,} hidden values, {count:,} trajectories")
+                yield Trajectory(hidden, share, steps)
 
 
 def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], first: Played, most: int) -> None:
@@ -187,8 +117,8 @@ def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], fir
         raise _too_many(adapter, f"{len(values):,} hidden values, and as many trajectories or more", most)
     if len(values) * _choices(first) <= most:
         return
-    rng = random.Random(0)
-    episodes = [play(adapter, rng.choice(values)[0], choose=rng.choice) for _ in range(16)]
+    rng, player = random.Random(0), Player(adapter)
+    episodes = [player.play(rng.choice(values)[0], choose=rng.choice) for _ in range(16)]
     expected = len(values) * sum(map(_choices, episodes)) / len(episodes)  # the mean of this is their number
     if expected > 2 * most:
         raise _too_many(adapter, f"about {expected:.0e} trajectories, judged by 16 random ones", most)
@@ -196,133 +126,12 @@ def _refuse_large(adapter: Adapter[H], values: Sequence[tuple[H, Fraction]], fir
 
 def _choices(steps: Played) -> float:
     """One over the probability of an episode whose actions are drawn evenly."""
-    return math.prod(float(len(law)) for law in steps.laws if not isinstance(law, str))
+    return math.prod(1.0 + len(choice.others) for _, choice in steps.forks)
 
 
 def _too_many(adapter: Adapter[H], found: str, most: int) -> UserError:
     remedy = "shorten the horizon, write the task with Model.from_generative, or give to_model a larger `most`"
     return UserError(adapter.name, f"{found}; the limit is {most:,}: {remedy}")
-
-
-def branches(
-    adapter: Adapter[H], hidden: H, weight: Weight = (1, 1), verify: bool = False
-) -> Iterator[tuple[Weight, Played]]:
-    """Every trajectory of one hidden value that the expert can take, with its weight; to verify, played twice."""
-    last = adapter.horizon - 1
-    waiting: list[tuple[Weight, Played | None]] = [(weight, None)]
-    while waiting:
-        weight, known = waiting.pop()
-        steps = play(adapter, hidden, known)
-        if verify:
-            play(adapter, hidden, steps)
-        if steps.laws == steps.actions:  # every action was certain
-            yield weight, steps
-            continue
-        ends: list[tuple[Weight, Played]] = []  # what differs in the last action alone is not played again
-        for t in range(
-            len(known.seen) if known else 0, adapter.horizon
-        ):  # beyond what was known, the first action of each law
-            law = steps.laws[t]
-            if not isinstance(law, str):
-                (_, p), *others = law.items()
-                (waiting if t < last else ends).extend((_times(weight, q), steps.fork(t, a)) for a, q in others)
-                weight = _times(weight, p)
-        yield weight, steps
-        yield from ends
-
-
-def _times(weight: Weight, p: Fraction) -> Weight:
-    return weight[0] * p.numerator, weight[1] * p.denominator
-
-
-def play(
-    adapter: Adapter[H],
-    hidden: H,
-    known: Played | None = None,
-    choose: Callable[[list[str]], str] = operator.itemgetter(0),
-) -> Played:
-    """One episode, padded with `end`: the known steps first, which must recur, then the chosen action of each law."""
-    step, expert, to_symbol, last = adapter.step, adapter.expert, adapter.symbol, adapter.horizon - 1
-    plain = to_symbol is readable
-    steps = seen, laws, actions = Played([], [], [])
-    planned = known.actions if known else []
-    raw = adapter.reset(hidden)
-    history: tuple[str, ...] = ()
-    for t in range(last + 1):
-        symbol = raw if plain and type(raw) is str else to_symbol(raw)
-        if type(symbol) is not str and not isinstance(symbol, str):
-            raise UserError(f"{adapter.name}.symbol", f"gave {symbol!r} at step {t + 1}; a symbol is text")
-        history += (symbol,)
-        law = expert(hidden, history)
-        if type(law) is str:
-            action = law
-        else:
-            law = _law(adapter, hidden, history, law)
-            action = law if type(law) is str else planned[t] if t < len(planned) else choose(list(law))
-        seen.append(symbol)
-        laws.append(law)
-        actions.append(action)
-        if t == last:
-            break
-        result = step(action)
-        if type(result) is not tuple or len(result) != 2 or type(result[1]) not in _TRUTHS:
-            raise UserError(
-                f"{adapter.name}.step", f"gave {result!r}; expected the observation and whether it has ended"
-            )
-        raw, ended = result
-        if ended:
-            for column in steps:
-                column += [END] * (last - t)
-            break
-        history += (action,)
-    if known and (seen[: len(planned)] != known.seen or laws[: len(planned)] != known.laws):
-        raise _differs(adapter, hidden, known, steps)
-    return steps
-
-
-_laws: dict[Hashable, str | Mapping[str, Fraction]] = {}  # what was read lately, by what was given
-
-
-def _law(adapter: Adapter[H], hidden: H, history: History, given: Any) -> str | Mapping[str, Fraction]:
-    """A law with exact probabilities, or the one action that it allows; equal laws are mostly one object."""
-
-    def place() -> str:
-        return f"{adapter.name}.expert({hidden!r}, …{history[-1]!r})"
-
-    if isinstance(given, Mapping):
-        key = (*given.items(), *map(type, given.values()))  # a float that equals a fraction is refused all the same
-        try:
-            if key in _laws:
-                return _laws[key]
-        except TypeError:  # a probability that is not a number: refused below
-            key = ()
-        if all(isinstance(action, str) for action in given):
-            if len(_laws) > 4096:
-                _laws.clear()
-            law = exact_law(given, place)
-            return _laws.setdefault(key, law if len(law) > 1 else str(next(iter(law))))
-    elif isinstance(given, str):
-        return str(given)
-    raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with their probabilities")
-
-
-def _differs(adapter: Adapter[H], hidden: H, known: Played, steps: Played) -> UserError:
-    """The first step that is not what it was when it was first played; both trajectories are shown."""
-    first, again = (zip(one.seen, one.laws, strict=True) for one in (known, steps))
-    t = next(t for t, (before, now) in enumerate(zip(first, again, strict=False)) if before != now)
-    fault = "the expert disagrees with itself" if known.seen[t] == steps.seen[t] else "is not deterministic"
-    return UserError(
-        f"{adapter.name} with hidden value {hidden!r}",
-        f"{fault} at step {t + 1}: first {_told(known, t)}, then {_told(steps, t)}; "
-        "put all randomness into the hidden value or the expert's law",
-    )
-
-
-def _told(steps: Played, t: int) -> str:
-    words = [f"{seen} -{action}->" for seen, action in zip(steps.seen[:t], steps.actions, strict=False)]
-    law = steps.laws[t]
-    listed = ", ".join(f"{a} {p}" for a, p in ({law: 1} if isinstance(law, str) else law).items())
-    return " ".join([*["…"][: t > 3], *words[-3:], steps.seen[t], f"({listed})"])
 
 
 def check_task(
@@ -341,14 +150,15 @@ def check_task(
     `draw()` resets the environment as it comes and reads its hidden value. Given one, values that are drawn but not
     listed, and weights that the draws contradict, are reported as warnings.
     """
-    played = trajectories(adapter)
-    model = _model(adapter, played)
+    player = Player(adapter)
+    played = list(trajectories(player))
+    model = _model(player, played)
     rng = random.Random(seed)
     longer = 0
     for one in rng.choices(played, [above / below for _, (above, below), _ in played], k=episodes):
         with _reseeded(rng):
-            play(adapter, one.hidden, one.steps)
-            longer += one.steps.seen[-1] != END and not adapter.step(one.steps.actions[-1])[1]
+            player.replay(one.hidden, one.steps)
+            longer += one.steps.history[-2] != END and not adapter.step(one.steps.history[-1])[1]
     values = len(adapter.weights())
     told = [
         f"{values} hidden value{'s' * (values > 1)}, weights sum to 1",
@@ -357,7 +167,7 @@ def check_task(
         f"{episodes} live episodes agree with the symbolic model",
         f"{longer} of {episodes} live episodes go on after the horizon, {adapter.horizon} steps",
     ]
-    if values > 1 and len({tuple(one.steps.seen) for one in played}) == 1:
+    if values > 1 and len({one.steps.history[::2] for one in played}) == 1:
         told.append("no observation depends on the hidden value: is it really set?")
     return told + (_compare_draws(adapter, draw, draws) if draw else [])
 

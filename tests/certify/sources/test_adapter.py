@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,12 @@ from certify.sources.adapter import (
     END,
     Adapter,
     History,
-    branches,
     check_task,
     chi_squared_tail,
-    play,
     readable,
     to_model,
 )
+from certify.sources.playing import Player
 from certify.zoo import build
 
 
@@ -87,7 +87,7 @@ def test_weights_are_exact_and_zero_weights_are_never_played() -> None:
 
 
 def test_after_the_end_come_end_symbols_and_end_actions() -> None:
-    steps = play(corridor(horizon=5), "north")
+    steps = Player(corridor(horizon=5)).play("north")
     assert list(zip(steps.seen, steps.actions, strict=True)) == [
         ("north", "on"),
         ("hall", "on"),
@@ -106,14 +106,14 @@ def test_an_ended_environment_is_not_stepped_and_its_expert_not_asked() -> None:
         asked.append(history)
         return turn(cue, history)
 
-    play(corridor(env, horizon=9, expert=expert), "south")
+    Player(corridor(env, horizon=9, expert=expert)).play("south")
     assert env.at == 3
     assert asked[-1] == ("south", "on", "hall", "on", "fork")
 
 
 def test_the_last_action_is_not_played() -> None:
     env = Corridor()
-    play(corridor(env, horizon=2), "south")
+    Player(corridor(env, horizon=2)).play("south")
     assert env.at == 1
 
 
@@ -123,7 +123,9 @@ def test_a_stochastic_expert_branches_with_exact_weights() -> None:
             return {"on": "1/3", "jump": "2/3", "back": 0}
         return {"up": Fraction(1, 4), "down": "0.75"} if history[-1] == "fork" else "on"
 
-    found = {tuple(steps.actions): Fraction(*weight) for weight, steps in branches(corridor(expert=expert), "north")}
+    found = {
+        tuple(steps.actions): Fraction(*weight) for weight, steps in Player(corridor(expert=expert)).branches("north")
+    }
     assert found == {
         ("on", "on", "up"): Fraction(1, 12),
         ("on", "on", "down"): Fraction(1, 4),
@@ -168,7 +170,7 @@ def test_branches_are_the_products_of_the_laws(table: list[list[int]], ends: lis
                     yield p * Fraction(w, sum(row)), (str(a), *rest)
 
     adapter = Adapter("walk", 3, [None], reset, step, expert)
-    found = sorted((Fraction(*weight), tuple(steps.actions)) for weight, steps in branches(adapter, None))
+    found = sorted((Fraction(*weight), tuple(steps.actions)) for weight, steps in Player(adapter).branches(None))
     assert found == sorted(literal(0, 0, False))
 
 
@@ -240,6 +242,38 @@ def test_a_branch_must_begin_like_the_trajectory_it_leaves() -> None:
 
     with pytest.raises(UserError, match=r"itself at step 1: first north \(on 1/2, run 1/2\), then north \(on 1/3, "):
         to_model(corridor(expert=expert))
+
+
+def test_an_expert_that_changes_the_law_it_gave_is_told_so() -> None:
+    law: dict[str, Any] = {"on": "1/2", "run": "1/2"}
+    calls = iter(range(99))
+
+    def expert(_: str, history: History) -> Any:
+        law.update({"on": "1/3", "run": "2/3"} if next(calls) == 3 else {})
+        return law if len(history) == 1 else "on"
+
+    with pytest.raises(UserError, match=r"itself at step 1: first north \(on 1/2, run 1/2\), then north \(on 1/3, "):
+        to_model(corridor(expert=expert))
+
+
+def test_a_law_may_be_written_in_another_way_when_it_is_given_again() -> None:
+    ways = cycle([{"on": "1/2", "run": "1/2"}, {"run": Fraction(1, 2), "on": "0.5", "back": 0}])
+    either = corridor(expert=lambda _, history: next(ways) if len(history) == 1 else "on")
+    plain = corridor(expert=lambda _, history: {"on": "1/2", "run": "1/2"} if len(history) == 1 else "on")
+    assert to_model(either).digest == to_model(plain).digest
+
+
+@pytest.mark.parametrize("other", [2, 4])
+def test_an_episode_that_ends_at_another_time_is_not_deterministic(other: int) -> None:
+    env = Corridor(cells=1)
+    resets = iter(range(10))
+
+    def reset(cue: str) -> str:
+        env.cells = 1 if next(resets) == 0 else other - 2
+        return env.reset(cue)
+
+    with pytest.raises(UserError, match=r"is not deterministic at step \d: first .*, then "):
+        to_model(corridor(env, horizon=6, reset=reset, symbol=lambda _: "dark", expert=lambda *_: "on"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dm_env import specs
 
 from certify import Answer, UserError, certify
 from certify.core.merged import unfold
-from certify.sources.adapter import Adapter, History, check_task, play, to_model
+from certify.sources.adapter import Adapter, History, check_task, to_model
 from certify.sources.dm import (
     StateExpert,
     discounting_chain,
@@ -20,6 +20,7 @@ from certify.sources.dm import (
     umbrella_chain,
     umbrella_model,
 )
+from certify.sources.playing import Player
 from certify.zoo import build
 
 
@@ -61,7 +62,7 @@ def test_the_expert_of_the_chain_earns_every_reward() -> None:
 
     adapter = memory_chain(3, 4)
     for (context, query), _ in adapter.weights():
-        steps = play(adapter, (context, query))
+        steps = Player(adapter).play((context, query))
         live = MemoryChain(4, 3, seed=0)
         live.reset()
         live._context, live._query = np.array(context), query
@@ -71,7 +72,7 @@ def test_the_expert_of_the_chain_earns_every_reward() -> None:
 
 
 def test_cues_are_shown_twice_and_the_query_at_the_end() -> None:
-    assert play(memory_chain(2, 4), ((1, 0), 1)).seen == [
+    assert Player(memory_chain(2, 4)).play(((1, 0), 1)).seen == [
         "[1 0 1 -1]",
         "[1 0 1 -1]",
         "[0.75 0 0 0]",
@@ -117,7 +118,7 @@ def test_an_umbrella_whose_forecast_is_hidden_later_still_requires_nothing() -> 
 def test_the_expert_of_the_umbrella_earns_its_reward() -> None:
     adapter = umbrella_chain(3, 2)
     for hidden, _ in adapter.weights()[:8]:
-        steps = play(adapter, hidden)
+        steps = Player(adapter).play(hidden)
         assert steps.actions == [str(hidden[0]), "0", "0"]
         assert [seen.split()[3:] for seen in steps.seen] == [[*map(str, row[:1]), f"{row[1]}]"] for row in hidden[2]]
         assert steps.seen[1].startswith(f"[{hidden[0]} {hidden[0]} ")  # the umbrella is there if it will rain
@@ -157,7 +158,7 @@ def test_the_discounting_chain_requires_nothing(mapping: int) -> None:
     answer = certify(to_model(adapter))
     assert rates(answer) == [0.0] * 100
     assert not answer.observational
-    steps = play(adapter, mapping % 5)
+    steps = Player(adapter).play(mapping % 5)
     assert steps.actions[:3] == [str(mapping % 5), "0", "0"]
     assert steps.seen[1] == f"[{mapping % 5} 0.01]"
 
@@ -173,7 +174,7 @@ def test_global_generators_are_left_alone() -> None:
     before, before_numpy = random.getstate(), np.random.get_state(legacy=False)
     adapters: list[Adapter[Any]] = [memory_chain(1, 3), umbrella_chain(2, 1), discounting_chain(None)]
     for adapter in adapters:
-        play(adapter, adapter.weights()[0][0])
+        Player(adapter).play(adapter.weights()[0][0])
     assert random.getstate() == before
     np.testing.assert_equal(np.random.get_state(legacy=False), before_numpy)
 
@@ -262,7 +263,7 @@ def test_an_environment_of_dm_env_is_certified() -> None:
     adapter = lamp()
     check_task(adapter)
     assert adapter.name == "Lamp"
-    assert play(adapter, 1).seen[0] == "{light: [2], time: [0]}"
+    assert Player(adapter).play(1).seen[0] == "{light: [2], time: [0]}"
     assert rates(certify(to_model(adapter))) == [0.0, 1.0, 1.0]
 
 
