@@ -15,6 +15,7 @@ from diacritic.demos.episodes import as_columns
 from diacritic.files.demos import Demos
 
 FOLDS, EPOCHS, BATCH, RATE = 2, 12, 128, 2e-3
+UPDATES = 500  # at least, of each network: two that learned too little read the two halves differently
 LATER = 6  # principal components of an episode's actions that a frame is asked to predict
 MOST_FRAMES = 40_000  # in training, drawn evenly
 Floats = NDArray[np.float32]
@@ -68,10 +69,11 @@ def learned_columns(demos: Demos, seed: int) -> Floats:
     frames = demos.frames.reshape(-1, *demos.frames.shape[2:])
     goals, results = wanted.reshape(len(frames), -1), np.zeros((len(frames), wanted.shape[2]), np.float32)
     half = np.tile(rng.permutation(demos.episodes) % FOLDS, demos.steps)
-    epochs = iter(track(range(FOLDS * EPOCHS), "learning to read frames"))
-    for fold in range(FOLDS):
-        train = rng.permutation(np.flatnonzero(half != fold))[:MOST_FRAMES]
-        network = _trained(torch, frames, goals, train, islice(epochs, EPOCHS), seed + fold)
+    halves = [rng.permutation(np.flatnonzero(half != fold))[:MOST_FRAMES] for fold in range(FOLDS)]
+    rounds = [max(EPOCHS, -(-UPDATES // -(-len(train) // BATCH))) for train in halves]
+    epochs = iter(track(range(sum(rounds)), "learning to read frames"))
+    for fold, (train, count) in enumerate(zip(halves, rounds, strict=True)):
+        network = _trained(torch, frames, goals, train, islice(epochs, count), seed + fold)
         test = np.flatnonzero(half == fold)
         results[test] = _applied(torch, network, frames, test)
     next(epochs, None)

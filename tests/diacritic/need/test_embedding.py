@@ -1,5 +1,7 @@
 """Frames as numbers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,12 +24,24 @@ def filmed(steps: int = 6, episodes: int = 48) -> tuple[Demos, np.ndarray]:
     return from_arrays(rng.standard_normal((steps, episodes, 1)), acted, frames=frames), cue
 
 
-def test_a_cue_in_pixels_is_learned(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(embedding, "BATCH", 16)
+def test_a_cue_in_pixels_is_learned_from_few_frames():
     demos, _ = filmed()
     answer = need(with_embedding(demos, None), plants=0)
     assert answer.kind == "memory needed"
     assert [cue.shown(4) for cue in answer.remembered[0].cues] == [[1]]
+
+
+def test_networks_learn_long_enough_from_few_frames(monkeypatch: pytest.MonkeyPatch):
+    """Two that learned for twelve epochs of a short recording alone differed, and half of the episodes with them."""
+    counts = []
+
+    def counted(torch: Any, frames: Any, goals: Any, chosen: Any, epochs: Any, seed: int) -> None:
+        counts.append(len(list(epochs)) * -(-len(chosen) // embedding.BATCH))
+
+    monkeypatch.setattr(embedding, "_trained", counted)
+    monkeypatch.setattr(embedding, "_applied", lambda torch, network, frames, rows: 0.0)
+    with_embedding(filmed()[0], None)
+    assert [count >= embedding.UPDATES for count in counts] == [True, True]
 
 
 def test_no_network_reads_an_episode_that_it_learned_from(monkeypatch: pytest.MonkeyPatch):
