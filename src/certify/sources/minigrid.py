@@ -4,6 +4,8 @@ The hidden value is the layout, one of the first so many seeds, all equally like
 the mission. Answers are about these layouts and the first steps of an episode, and rows say how many.
 """
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from certify.errors import UserError
@@ -27,6 +29,14 @@ def by_bot(name: str) -> bool:
     return name.startswith("BabyAI-") and not any(part in name for part in NOT_FOR_THE_BOT)
 
 
+def grown(name: str, checkout: Path) -> Any:
+    """An environment whose layouts grow from a pattern: the package lacks the pictures, a checkout of it has them."""
+    config = import_optional("minigrid.envs.wfc.config", "sources").WFC_PRESETS[name.split("-")[2]]
+    path = checkout / "minigrid" / "envs" / "wfc" / "patterns" / config.pattern_path.name
+    config = replace(config, pattern_path=path)
+    return import_optional("gymnasium", "sources").make(name, disable_env_checker=True, wfc_config=config)
+
+
 def from_minigrid(name: str, layouts: int = 16, horizon: int = 24, full: bool = False, env: Any = None) -> Adapter[int]:
     """The first `horizon` steps of an environment in its first layouts; `full` shows the whole grid.
 
@@ -46,7 +56,8 @@ def from_minigrid(name: str, layouts: int = 16, horizon: int = 24, full: bool = 
             result = env.reset(seed=seed)
         except FileNotFoundError as missing:
             lacking = str(missing.filename).rpartition("/")[2]
-            raise UserError(name, f"the installed minigrid lacks {lacking}, which its layouts grow from") from None
+            has = "a checkout of github.com/Farama-Foundation/Minigrid has it (`diacritic atlas --minigrid CHECKOUT`)"
+            raise UserError(name, f"there is no {lacking}, which its layouts grow from; {has}") from None
         looked[0] = not hasattr(live, "success_pos")  # where an object must be matched, the expert first looks at it
         if with_bot:
             bots[:] = [import_optional("minigrid.utils.baby_ai_bot", "sources").BabyAIBot(live)]

@@ -32,6 +32,8 @@ class Atlas:
     """Checkout of github.com/CognitiveAISystems/MIKASA-Base, for the families mikasa and memory-gym."""
     models: Path | None = None
     """Folder with `.pomdp` and PRISM files, such as models/ of github.com/randriu/synthesis."""
+    minigrid: Path | None = None
+    """Checkout of github.com/Farama-Foundation/Minigrid, whose package lacks the patterns of the ids MiniGrid-WFC-*."""
     page: Path | None = None
     """Also write the cards as a page of the documentation (Markdown)."""
     html: Path | None = None
@@ -41,7 +43,7 @@ class Atlas:
         from diacritic.files.atomic import write_text
         from diacritic.studies import atlas
 
-        checkouts = atlas.Checkouts(self.mikasa, self.models)
+        checkouts = atlas.Checkouts(self.mikasa, self.models, self.minigrid)
         cards = atlas.run(
             self.families or tuple(atlas.families()),
             self.out,

@@ -1,5 +1,7 @@
 """MiniGrid and BabyAI with a planner and with the bot; a legend for what they show."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ pytest.importorskip("minigrid")
 
 import gymnasium
 
-from certify.sources.minigrid import from_minigrid, ids
+from certify.sources.minigrid import from_minigrid, grown, ids
 from certify.sources.minigrid_planner import plan
 
 
@@ -70,9 +72,22 @@ def test_the_planner_solves(name: str) -> None:
 def test_a_task_that_the_planner_does_not_know_says_so() -> None:
     with pytest.raises(UserError, match="has no goal that the planner knows"):
         to_model(from_minigrid("MiniGrid-Playground-v0", 1, 4))
-    with pytest.raises(UserError, match=r"lacks SimpleMaze\.png, which its layouts grow from"):
+    with pytest.raises(UserError, match=r"no SimpleMaze\.png, which its layouts grow from; a checkout of"):
         to_model(from_minigrid("MiniGrid-WFC-MazeSimple-v0", 1, 4))
     assert len(ids()) >= 178
+
+
+def test_layouts_grow_from_the_pattern_of_a_checkout(tmp_path: Path) -> None:
+    """A pattern of walls and ways; without it, the environment is refused."""
+    name, folder = "MiniGrid-WFC-MazeSimple-v0", tmp_path / "minigrid" / "envs" / "wfc" / "patterns"
+    folder.mkdir(parents=True)
+    stripes = np.zeros((4, 4, 3), np.uint8)
+    stripes[::2] = 255
+    pytest.importorskip("imageio.v3").imwrite(folder / "SimpleMaze.png", stripes)
+    first = grown(name, tmp_path).reset(seed=0)[0]
+    assert first["image"].shape == (7, 7, 3)
+    with pytest.raises(UserError, match=r"no SimpleMaze\.png"):
+        to_model(from_minigrid(name, 1, 4, env=grown(name, tmp_path / "elsewhere")))
 
 
 def test_long_observations_have_short_names_and_are_kept() -> None:

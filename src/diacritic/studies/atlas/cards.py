@@ -21,7 +21,7 @@ from diacritic.studies.atlas.entry import Entry
 
 Card = dict[str, Any]
 ZERO = 1e-9
-LIMIT = 60.0  # seconds of one task
+LIMIT = 60.0  # seconds of the processor for one task
 MOST_HISTORIES, MOST_CLASSES = 40_000, 2_000  # whose frames are compared
 LONGEST = 800  # letters of a witness
 
@@ -52,18 +52,22 @@ class TooLong(Exception):
 
 @contextmanager
 def _alarm(limit: float) -> Iterator[None]:
-    """Break off after so many seconds; the expert of somebody else may never end."""
+    """Break off after so many seconds of the processor, or ten times as many by the clock; an expert may never end."""
 
-    def ring(*_: Any) -> None:
-        raise TooLong(f"took more than {limit:g} s")
+    def ring(number: int, _: Any) -> None:
+        busy = number == signal.SIGPROF
+        raise TooLong(f"took more than {limit:g} s" if busy else f"waited more than {10 * limit:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, limit), (signal.SIGALRM, signal.ITIMER_REAL, 10 * limit))
+    before = [signal.signal(number, ring) for number, _, _ in timers]
+    for _, timer, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def _finite(answer: Answer) -> Card:

@@ -16,6 +16,8 @@ class Checkouts:
     """github.com/CognitiveAISystems/MIKASA-Base"""
     models: Path | None = None
     """Folder of `.pomdp` and PRISM files, such as `models` of github.com/randriu/synthesis."""
+    minigrid: Path | None = None
+    """github.com/Farama-Foundation/Minigrid, for the patterns that its package lacks."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 from certify import Model
 from certify.errors import UserError
-from certify.sources import boards, cards, dm, mikasa
+from certify.sources import boards, bsuite_shown, cards, dm, mikasa
 from certify.sources.adapter import to_model
 from certify.sources.goals import to_goal
-from certify.sources.minigrid import by_bot, from_minigrid, ids
+from certify.sources.minigrid import by_bot, from_minigrid, grown, ids
 from certify.sources.planning import Planner
 from certify.sources.pomdp import classic, classics, load_pomdp
 from certify.sources.storm import ENDINGS, load_storm
@@ -24,8 +24,9 @@ from diacritic.studies.atlas.entry import Checkouts, Entry
 from diacritic.tasks.registry import find, names
 
 Family = Callable[[], Iterator[Entry]]
-MIKASA, MODELS = "--mikasa CHECKOUT", "--models FOLDER"
+MIKASA, MODELS, MINIGRID = "--mikasa CHECKOUT", "--models FOLDER", "--minigrid CHECKOUT"
 LEVELS = ("Easy", "Medium", "Hard")
+REAL_NUMBERS = "shows real numbers, no two alike; record demonstrations and use `diacritic need`"
 
 
 def families(checkouts: Checkouts | None = None) -> dict[str, Family]:
@@ -41,7 +42,7 @@ def families(checkouts: Checkouts | None = None) -> dict[str, Family]:
         "prism": partial(_prism, given.models),
         "mikasa": partial(_mikasa, given.mikasa),
         "memory-gym": partial(_memory_gym, given.mikasa),
-        "minigrid": _minigrid,
+        "minigrid": partial(_minigrid, given.minigrid),
     }
 
 
@@ -85,12 +86,38 @@ def _designed(name: str) -> Model:
 
 
 def _bsuite() -> Iterator[Entry]:
-    for bits, delay in product((1, 2, 3), (1, 5, 20)):
+    for bits, delay in (*product((1, 2, 3), (1, 5, 20)), (1, 100), (10, 2)):
         name = f"memory_chain bits={bits} delay={delay}"
         yield Entry("bsuite", name, lambda b=bits, d=delay: to_model(dm.memory_chain(b, d)), memory=True)
+    yield Entry("bsuite", "memory_size bits=40", lambda: to_model(dm.memory_chain(40, 2)), memory=True)
     for length in (5, 20):
         yield Entry("bsuite", f"umbrella_chain length={length}", partial(dm.umbrella_model, length))
+    yield Entry("bsuite", "umbrella_distract distractors=5", partial(dm.umbrella_model, 20, 5))
+    for name, length, distractors in (("umbrella_distract", 20, 100), ("umbrella_length", 100, 20)):
+        label, note = f"{name} length={length} distractors={distractors}", "symbols show no distractor"
+        make = lambda n=length, d=distractors: to_model(dm.umbrella_chain(n, d, shown=0))  # noqa: E731
+        yield Entry("bsuite", label, make, note)
     yield Entry("bsuite", "discounting_chain", lambda: to_model(dm.discounting_chain()))
+    for size in (10, 50):
+        yield Entry("bsuite", f"deep_sea size={size}", lambda n=size: to_model(bsuite_shown.deep_sea(n)))
+    yield Entry("bsuite", "deep_sea_stochastic size=10", lambda: to_model(bsuite_shown.deep_sea(10, windy=True)))
+    for name, kind in product(("bandit", "catch"), ("", "_noise", "_scale")):
+        note = f"as {name}: only the reward differs, which is not shown" if kind else ""
+        yield Entry("bsuite", name + kind, lambda n=name: to_model(getattr(bsuite_shown, n)()), note)
+    for names_, kinds, reason in _BEYOND_BSUITE:
+        for name, kind in product(names_, kinds):
+            yield Entry("bsuite", name + kind, partial(_refuse, name + kind, reason))
+
+
+_BEYOND_BSUITE = (
+    (("cartpole",), ("", "_noise", "_scale", "_swingup"), REAL_NUMBERS),
+    (("mountain_car",), ("", "_noise", "_scale"), REAL_NUMBERS),
+    (
+        ("mnist",),
+        ("", "_noise", "_scale"),
+        "needs pictures that bsuite does not ship; an episode is one step, which needs no memory whoever acts",
+    ),
+)
 
 
 def _popgym() -> Iterator[Entry]:
@@ -128,7 +155,7 @@ _BEYOND = (
             "VelocityOnlyCartPole",
         ),
         LEVELS,
-        "shows real numbers, no two alike; record demonstrations and use `diacritic need`",
+        REAL_NUMBERS,
     ),
 )
 
@@ -138,7 +165,7 @@ def _board(name: str) -> Entry:
         return to_model(boards.by_layouts(name))
 
     expert = "sees the mines" if name.startswith("Mine") else "remembers all that it saw"
-    return Entry("popgym", name, make, "32 boards, first 24 steps", expert, memory=True)
+    return Entry("popgym", name, make, "bits of 32 sampled boards and their first 24 steps", expert, memory=True)
 
 
 def _refuse(name: str, reason: str) -> Model:
@@ -209,11 +236,19 @@ def _memory_gym(checkout: Path | None) -> Iterator[Entry]:
         yield Entry("memory-gym", f"{name}-v0", partial(_refuse, f"{name}-v0", reason), memory=True)
 
 
-def _minigrid(horizon: int = 24) -> Iterator[Entry]:
+def _minigrid(checkout: Path | None, horizon: int = 24) -> Iterator[Entry]:
     for name in ids():
         layouts = 64 if "Memory" in name else 8  # as many as it takes to see the same place with another object
+        option = MINIGRID if "-WFC-" in name else ""
         for full in (False, True) if name.startswith("MiniGrid-") else (False,):
-            make = lambda n=name, k=layouts, f=full: to_model(from_minigrid(n, k, horizon, f))  # noqa: E731
+            make = partial(_layouts, name, layouts, horizon, full, checkout if option else None)
             expert = "BabyAIBot" if by_bot(name) else "planner that sees the grid"
-            label, note = name + " (full view)" * full, f"{layouts} layouts, first {horizon} steps"
-            yield Entry("minigrid", label, make, note, expert, full, "Memory" in name)
+            label, note = (
+                name + " (full view)" * full,
+                f"bits of {layouts} sampled layouts and their first {horizon} steps",
+            )
+            yield Entry("minigrid", label, make, note, expert, full, "Memory" in name, option)
+
+
+def _layouts(name: str, layouts: int, horizon: int, full: bool, checkout: Path | None) -> Model:
+    return to_model(from_minigrid(name, layouts, horizon, full, grown(name, checkout) if checkout else None))
