@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from posterior_processes import PROCESSES, random_rounds
 from stationary_twin import random_process
 
 from certify.errors import UserError
@@ -56,6 +57,10 @@ def correct() -> Iterator[tuple[str, Process, Document]]:
     for seed in OF_WINDOWS:
         process = random_process(seed, privileged=True)
         yield f"windows-{seed}", process, certificate(certify_forever(process, WINDOWED))
+    posteriors = {name: make() for name, make in PROCESSES.items()}
+    posteriors |= {f"rounds-{seed}": random_rounds(seed, drift=seed % 2 == 1) for seed in range(8)}
+    for name, process in posteriors.items():
+        yield f"posteriors-{name}", process, certificate(certify_forever(process, QUICK))
 
 
 def _shifted(value: list[str], by: int) -> list[str]:
@@ -179,8 +184,26 @@ def supports_for_windows(claims: Document) -> bool:
     return claims.pop("window", None) is not None
 
 
+def supports_for_posteriors(claims: Document) -> bool:
+    posteriors = claims["grain"] == "posteriors"
+    claims["grain"] = "supports"
+    claims.pop("columns", None)
+    return posteriors
+
+
+def fewer_columns(claims: Document) -> bool:
+    columns = claims.get("columns", [])
+    return bool(columns) and columns.pop() is not None
+
+
+def columns_of_nothing(claims: Document) -> bool:
+    columns = claims.get("columns", [])
+    claims["columns"] = [[0] * len(column) for column in columns]
+    return bool(columns)
+
+
 def nothing(claims: Document) -> bool:
-    for key in set(claims) - {"format", "process_sha256", "grain", "window"}:
+    for key in set(claims) - {"format", "process_sha256", "grain", "window", "columns"}:
         del claims[key]
     return True
 
@@ -204,6 +227,7 @@ LIES: list[Callable[[Document], bool]] = [
     shorter_window,
     supports_for_windows,
 ]
+OF_POSTERIORS = [supports_for_posteriors, fewer_columns, columns_of_nothing]
 
 
 def wrong_moves(process: Process, claims: Document) -> Iterator[Document]:
@@ -241,11 +265,12 @@ def _laws(process: Process, machine: Document) -> dict[tuple[str, int], dict[str
 
 def incorrect() -> Iterator[tuple[str, Process, Document]]:
     for number, (name, process, claims) in enumerate(correct()):
-        for k, lie in enumerate(LIES):
+        posteriors = name.startswith("posteriors-")
+        for k, lie in enumerate([*LIES, *OF_POSTERIORS] if posteriors else LIES):
             changed = copy.deepcopy(claims)
-            if ((number + k) % 4 == 0 or "window" in claims) and lie(changed):
+            if ((number + k) % 4 == 0 or "window" in claims or posteriors) and lie(changed):
                 yield f"{lie.__name__.replace('_', '-')}-{name}", process, changed
-        if number % 5 == 0:
+        if number % 5 == 0 or posteriors:
             for k, changed in enumerate(wrong_moves(process, claims)):
                 yield f"wrong-move-{k}-{name}", process, changed
 
@@ -269,6 +294,10 @@ def malformed() -> Iterator[tuple[str, str, str]]:
         "window-of-supports": edited(window=1),
         "windows-without-length": edited(grain="windows"),
         "window-as-text": edited(grain="windows", window="1"),
+        "columns-of-supports": edited(columns=[[1] * process.size]),
+        "columns-too-short": edited(grain="posteriors", columns=[[1]]),
+        "columns-as-text": edited(grain="posteriors", columns="none"),
+        "columns-of-text": edited(grain="posteriors", columns=[["x"] * process.size]),
         "rate-as-number": edited(rate=[1, 2]),
         "rate-of-three": edited(rate=["0.000000000000001"] * 3),
         "rate-and-lower": edited(lower=claims["rate"]),

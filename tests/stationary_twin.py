@@ -100,6 +100,16 @@ def histories(process: Process, horizon: int) -> Iterator[tuple[History, Alpha]]
         level = after
 
 
+def follow(observer: Observer, history: tuple[str, ...]) -> int:
+    """The node that a history leads to."""
+    names = {name: k for k, name in enumerate(observer.observations)}
+    actions = {name: k for k, name in enumerate(observer.actions)}
+    node = observer.first[names[history[0]]]
+    for action, seen in zip(history[1::2], history[2::2], strict=True):
+        node = observer.moves[node][actions[action] * len(names) + names[seen]]
+    return node
+
+
 def law_of(process: Process, alpha: Alpha) -> dict[str, Fraction]:
     """P(A | history)."""
     whole, law = sum(alpha.values()), {}

@@ -5,20 +5,22 @@ import copy
 import json
 import random
 import tracemalloc
-from fractions import Fraction
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stationary_corpus import FOLDER, QUICK
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, integers
+from posterior_processes import PROCESSES, WITH_COLUMNS, drifting, random_rounds
+from stationary_corpus import FOLDER, QUICK, correct
 from stationary_twin import random_process
 
 from certify.check_stationary import LimitReached, Malformed, Rejected, check, main
 from certify.errors import UserError
 from certify.stationary.answer import StationaryAnswer, certify_forever
-from certify.stationary.certificate import certificate, certificate_json
+from certify.stationary.certificate import certificate
 from certify.stationary.machine import StationaryMachine, right_for_ever
-from certify.stationary.process import Process
 from certify.stationary.zoo import build
 
 SOURCE = Path(__file__).parents[2] / "src" / "certify" / "check_stationary.py"
@@ -33,6 +35,9 @@ def texts(folder: Path) -> tuple[str, str]:
 def test_the_corpus_is_large_enough():
     assert len(CASES["correct"]) >= 100
     assert len(CASES["incorrect"]) + len(CASES["malformed"]) >= 200
+    grains = Counter(json.loads(texts(folder)[0])["grain"] for folder in CASES["correct"])
+    assert grains["posteriors"] >= 15
+    assert grains["windows"] >= 5
 
 
 def test_correct_certificates_are_verified():
@@ -53,11 +58,9 @@ def test_what_is_not_a_certificate_is_malformed():
 
 
 def test_the_corpus_is_what_the_writer_writes():
-    for name in ("counter-modulus-3", "three-histories", "cheese-maze"):
-        folder = FOLDER / "correct" / name
-        parameters = {"modulus": 3} if name.startswith("counter") else {}
-        process = build("counter" if parameters else name, **parameters)
-        assert texts(folder) == (certificate_json(certify_forever(process, QUICK)), process.to_json())
+    for name, process, claims in correct():
+        text = json.dumps(claims, ensure_ascii=False, separators=(",", ":")) + "\n"
+        assert texts(FOLDER / "correct" / name) == (text, process.to_json()), name
 
 
 @pytest.mark.parametrize("verdict", CASES)
@@ -104,18 +107,6 @@ def test_a_machine_with_countless_codes_costs_nothing():
     assert peak < 2**24
 
 
-def drifting() -> Process:
-    """A bit that the expert acts on, and beside it a state that nobody sees and whose law never repeats."""
-    half, third = Fraction(1, 2), Fraction(1, 3)
-    noisy = [{"a": Fraction(3, 4), "b": Fraction(1, 4)}, {"b": Fraction(1)}]
-    return Process.from_generative(
-        {(bit, 0): half for bit in (0, 1)},
-        lambda x: "dark",
-        lambda x: noisy[x[0]],
-        lambda x, action: {(int(action == "b"), x[1]): third, (int(action == "b"), 1 - x[1]): 1 - third},
-    )
-
-
 def test_posteriors_that_repeat_only_in_what_they_predict():
     process = drifting()
     answer = certify_forever(process, QUICK)
@@ -133,6 +124,41 @@ def test_posteriors_that_repeat_only_in_what_they_predict():
             check(json.dumps(claims | {"columns": broken}), process.to_json())
     with pytest.raises(Malformed, match="grain posteriors"):
         check(json.dumps(claims | {"grain": "supports"}), process.to_json())
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_posteriors_that_repeat_are_certified(name: str):
+    """Structurally different worlds of the second regime: exact, verified, and refused as supports."""
+    process = PROCESSES[name]()
+    answer = certify_forever(process, QUICK)
+    assert answer.regime == 2
+    assert answer.certified
+    claims = certificate(answer)
+    assert claims["grain"] == "posteriors"
+    assert ("columns" in claims) == (name in WITH_COLUMNS)
+    said = check(json.dumps(claims), process.to_json())
+    assert any("the long run requires bits" in line for line in said)
+    plain = {key: value for key, value in claims.items() if key != "columns"}
+    with pytest.raises(Rejected, match="two laws"):
+        check(json.dumps(plain | {"grain": "supports"}), process.to_json())
+
+
+@settings(max_examples=20)
+@given(seed=integers(0, 10**9), drift=booleans(), chance=integers(0, 10**9))
+def test_random_posteriors_that_repeat_are_certified(seed: int, drift: bool, chance: int):
+    process = random_rounds(seed, drift)
+    answer = certify_forever(process, QUICK)
+    assert answer.regime == 2
+    original = certificate(answer)
+    assert check(json.dumps(original), process.to_json())
+    rng = random.Random(chance)
+    for _ in range(3):
+        claims = mutated(original, rng)
+        try:
+            check(json.dumps(claims), process.to_json(), 50_000)
+        except (Rejected, Malformed, LimitReached):
+            continue
+        assert true_claims(claims, answer, original), claims
 
 
 def test_the_checker_stands_alone():

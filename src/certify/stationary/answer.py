@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,9 +26,9 @@ from certify.stationary.longrun import long_run, masses
 from certify.stationary.machine import StationaryMachine
 from certify.stationary.merging import Codes, fewest_codes
 from certify.stationary.observer import MOST_NODES, MixedLaws, Observer, TooMany, support_observer
-from certify.stationary.posteriors import MOST_POSTERIORS, posterior_observer
+from certify.stationary.posteriors import MOST_POSTERIORS, lump, posterior_observer
 from certify.stationary.process import Process
-from certify.stationary.rates import Bits, Rates, class_chain, enclosed_rates, stationary_rates
+from certify.stationary.rates import Bits, Rates, class_chain, enclosed_rates, rates_chain, stationary_rates
 from certify.stationary.relation import Relation, compatibility, separating_word
 from certify.stationary.windows import Windows, sure_conflicts, window_observer
 
@@ -228,36 +229,53 @@ def certify_forever(process: Process, effort: Effort | None = None) -> Stationar
     effort = effort or Effort()
     try:
         regime, observer, windows, mixed = _observe(process, effort)
+        if windows is not None and windows.error:
+            return _bracket(process, effort, mixed, windows)
         relation = compatibility(observer)
     except TooMany as limit:
         relation = atom_relation(process)
         if relation is None:
             raise UserError("process", f"{limit} are reached; raise the limit, or give a smaller world") from None
         regime, observer, windows, mixed = 1, relation.observer, None, ()
-    inexact = windows is not None and windows.error > 0
     codes = None
-    if not inexact and observer.kind != "group" and relation.observer.size <= _MOST_CODES:
+    if observer.kind != "group" and relation.observer.size <= _MOST_CODES:
         codes = fewest_codes(relation.observer, relation.conflicts, effort.seconds)
-    rates = _rates(process, relation, effort, MOST_WORK // 10 if inexact else MOST_WORK)
-    if rates is None and not inexact:
-        rates = enclosed_rates(process, relation)
-    while rates is None and inexact and windows is not None and windows.k:  # a shorter window has fewer nodes
-        windows = window_observer(process, windows.k - 1)
-        observer, relation = windows.observer, compatibility(windows.observer)
-        rates = _rates(process, relation, effort, MOST_WORK // 10)
-    floor = _window_floor(process, windows) if windows is not None and inexact else None
-    short = None
-    if inexact and effort.horizon:
-        short = certify(process.model(effort.horizon), seconds=max(effort.seconds, 0.01))
-    return StationaryAnswer(process, regime, observer, relation, rates, codes, mixed, windows, floor, short)
+    rates = _rates(process, relation, effort, MOST_WORK)
+    return StationaryAnswer(process, regime, observer, relation, rates, codes, mixed, windows)
+
+
+def _bracket(process: Process, effort: Effort, mixed: tuple[str, ...], windows: Windows) -> StationaryAnswer:
+    """The answer of regime 3: a machine with its worst error, and floors for exact ones."""
+    small = lump(process)
+    tried = _coarser(small, effort, windows)
+    relation = rates = None
+    while rates is None and (coarser := next(tried, None)) is not None:
+        windows, relation = coarser, compatibility(coarser.observer)
+        rates = _rates(small, relation, effort, MOST_WORK // 10)
+    assert relation is not None, "the windows themselves come first"
+    floor = _window_floor(small, effort, windows)
+    short = certify(process.model(effort.horizon), seconds=max(effort.seconds, 0.01)) if effort.horizon else None
+    return StationaryAnswer(process, 3, windows.observer, relation, rates, None, mixed, windows, floor, short)
+
+
+def _coarser(process: Process, effort: Effort, windows: Windows) -> Iterator[Windows]:
+    """The windows, then ones with fewer nodes each: fewer labels; at last ones that forget what was possible before."""
+    yield windows
+    if windows.supports:
+        for k in range(windows.k - 1, -1, -1):
+            yield window_observer(process, k)
+    for k in range(effort.window if windows.supports else windows.k - 1, -1, -1):
+        with suppress(TooMany):
+            yield window_observer(process, k, supports=False)
 
 
 def _rates(process: Process, relation: Relation, effort: Effort, most: int) -> Rates | None:
-    """The bits, or None where an exact long run costs more than `most` products."""
+    """The bits: exact, or beyond `most` products in a proved interval; None where that is not narrow."""
+    chain = rates_chain(process, relation)
     try:
-        return stationary_rates(process, relation, effort.steps, effort.gamma, most=most)
+        return stationary_rates(process, relation, chain, effort.steps, effort.gamma, most=most)
     except TooMuchWork:
-        return None
+        return enclosed_rates(relation, chain)
 
 
 def _observe(process: Process, effort: Effort) -> tuple[Regime, Observer, Windows | None, tuple[str, ...]]:
@@ -266,39 +284,46 @@ def _observe(process: Process, effort: Effort) -> tuple[Regime, Observer, Window
         return 1, support_observer(process, effort.nodes), None, ()
     except MixedLaws as failure:
         mixed = tuple(failure.history)
+    small = lump(process)
     try:
-        return 2, posterior_observer(process, effort.posteriors), None, mixed
+        return 2, posterior_observer(small, effort.posteriors), None, mixed
     except TooMany:
-        windows = _widest(process, effort)
+        windows = _widest(small, effort)
         return 3, windows.observer, windows, mixed
 
 
 def _widest(process: Process, effort: Effort) -> Windows:
     """The observer of the most labels that fits, up to the effort; the first one without error is exact."""
-    best = window_observer(process, 0)
+    try:
+        best = window_observer(process, 0)
+    except TooMany:  # there are too many sets of possible states: do without
+        best = window_observer(process, 0, supports=False)
     for k in range(1, effort.window + 1):
         if not best.error:
             break
         try:
-            best = window_observer(process, k)
+            best = window_observer(process, k, supports=best.supports)
         except TooMany:
             break
     return best
 
 
-def _window_floor(process: Process, windows: Windows) -> LogSum | None:
+def _window_floor(process: Process, effort: Effort, windows: Windows) -> LogSum | None:
     """Bits that every exact machine needs in the long run: windows that surely conflict are kept apart.
 
-    Where the windows are too many for an exact long run, shorter ones give a floor as well.
+    Where the windows are too many for an exact long run, coarser ones give a floor as well.
     """
-    while windows.k and windows.observer.size > _MOST_FLOOR:
-        windows = window_observer(process, windows.k - 1)
+    for coarser in _coarser(process, effort, windows):
+        if coarser.observer.size <= _MOST_FLOOR:
+            with suppress(TooMuchWork):
+                return _floor_of(process, coarser)
+    return None
+
+
+def _floor_of(process: Process, windows: Windows) -> LogSum:
     observer = windows.observer
-    try:
-        chain = class_chain(process, observer, np.arange(observer.size))
-        mass = masses(long_run(chain).mean, chain.label)
-    except TooMuchWork:
-        return None
+    chain = class_chain(process, observer, np.arange(observer.size))
+    mass = masses(long_run(chain).mean, chain.label)
     conflicts = sure_conflicts(windows)
     total = LogSum()
     for o in np.unique(observer.observation):

@@ -28,7 +28,8 @@ from certify.stationary.relation import Matrix, separating_word
 FORMAT = "certify-certificate/2"
 MOST_TYPES = 11  # of histories in one component, as the checker has it
 _MOST_STATES = 1_500  # strong classes whose conflicts are written as words
-_MOST_POSTERIORS = 5_000  # beyond these the certificate says how few of them predict differently
+_MOST_POSTERIORS = 5_000  # beyond these, or so many products of weights, the certificate says how few of them
+_MOST_PRODUCTS = 500_000  # predict differently
 
 
 def certificate_json(answer: StationaryAnswer) -> str:
@@ -67,7 +68,7 @@ def _grain(answer: StationaryAnswer) -> dict[str, Any]:
         raise UserError("--certificate", "the checker lists the sets of possible states, which are too many here")
     if answer.windows is not None:
         return {"grain": "windows", "window": answer.windows.k}
-    steps = Steps(answer.process)
+    steps = Steps(answer.process, _MOST_PRODUCTS)
     process = answer.process
     search = Search(process, "posterior", lambda v: v, lambda v: mixture(process, v), steps.after, _MOST_POSTERIORS)
     try:

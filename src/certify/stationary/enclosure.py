@@ -8,6 +8,7 @@ run is within 2·max(h)·|r| of μ. That h is such a bound is seen from h ≥ 1 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib import import_module
@@ -15,18 +16,18 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from certify.core.logs import LogSum
 from certify.stationary.chain import Chain, recurrent_classes
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 WIDEST = 1e-7  # bits; a wider interval proves too little to be called an answer
+_GRID = 2**60  # masses are rounded to multiples of its inverse
 _SLACK = 1e-6  # relative, by which h is made larger before it is checked
 _ROUNDING = 2.0**-50  # bounds the relative error of a product of two rounded numbers, and of a correctly rounded sum
 
 
-def enclosed_bits(chain: Chain, fiber: Sequence[int]) -> tuple[LogSum, LogSum] | None:
-    """Bounds of H(label | fiber of the label) in the long run; None without scipy, or where they are not narrow."""
+def enclosed_law(chain: Chain) -> tuple[Floats, float] | None:
+    """A law and its total variation from that of the long run, at most; None without scipy, or where none is found."""
     classes = recurrent_classes(chain.rows)
     if len(classes) > 1:
         return None
@@ -45,8 +46,28 @@ def enclosed_bits(chain: Chain, fiber: Sequence[int]) -> tuple[LogSum, LogSum] |
     if wait is None or not np.isfinite(law).all() or law.min() < 0:
         return None
     law = law / math.fsum(law)
-    distance = wait * _residual(source, target, weight, law)  # half of the sum of all differences
-    return _entropy(law, chain.label, fiber, distance)
+    return law, wait * _residual(source, target, weight, law)  # half of the sum of all differences
+
+
+def enclosed_masses(chain: Chain, fiber: Sequence[int]) -> tuple[dict[int, Fraction], Fraction] | None:
+    """Masses of labels, and by how many bits H(partition | fiber) can differ under the law of the long run.
+
+    The bound holds for every partition of the labels (Alicki, Fannes, Winter); None where it is not narrow.
+    """
+    found = enclosed_law(chain)
+    if found is None:
+        return None
+    law, distance = found
+    cells: dict[int, list[float]] = {}
+    for p, label in zip(law.tolist(), chain.label, strict=True):
+        cells.setdefault(label, []).append(p)
+    rounded = {label: Fraction(round(math.fsum(parts) * _GRID), _GRID) for label, parts in cells.items()}
+    mass = {label: p for label, p in rounded.items() if p}
+    distance += len(cells) / _GRID + _ROUNDING
+    width = max(Counter(fiber[label] for label in cells).values())
+    slack = distance * math.log2(width) + (1 + distance) * _binary(distance / (1 + distance)) if width > 1 else 0.0
+    slack += 1e-12 * (1 + math.log2(width))  # the masses sum to 1 only nearly
+    return (mass, Fraction(slack)) if slack <= WIDEST / 2 else None
 
 
 def _solve(source: Places, target: Places, weight: Floats, root: int, size: int) -> tuple[Floats, Floats] | None:
@@ -87,26 +108,6 @@ def _residual(source: Places, target: Places, weight: Floats, law: Floats) -> fl
     begin = np.searchsorted(target[order], np.arange(len(law) + 1))
     moved = np.array([math.fsum(flow[begin[j] : begin[j + 1]]) for j in range(len(law))])
     return math.fsum(np.abs(moved - law)) * (1 + _ROUNDING) + 4 * _ROUNDING
-
-
-def _entropy(law: Floats, labels: Sequence[int], fiber: Sequence[int], distance: float) -> tuple[LogSum, LogSum] | None:
-    """Entropy of the float law, and how far that of a law at this total variation can be (Alicki, Fannes, Winter)."""
-    cells: dict[int, list[float]] = {}
-    for p, label in zip(law.tolist(), labels, strict=True):
-        cells.setdefault(label, []).append(p)
-    mass = {label: math.fsum(parts) for label, parts in cells.items()}
-    whole: dict[int, list[float]] = {}
-    for label, p in mass.items():
-        whole.setdefault(fiber[label], []).append(p)
-    total = {o: math.fsum(parts) for o, parts in whole.items()}
-    bits = math.fsum(p * math.log2(total[fiber[label]] / p) for label, p in mass.items() if p)
-    width = max(len(parts) for parts in whole.values())
-    slack = distance * math.log2(width) + (1 + distance) * _binary(distance / (1 + distance)) if width > 1 else 0.0
-    slack += 1e-13 * (1 + bits)
-    if slack > WIDEST / 2:
-        return None
-    low, high = max(0.0, bits - slack), bits + slack
-    return LogSum.rational(Fraction(low)), LogSum.rational(Fraction(high))
 
 
 def _binary(p: float) -> float:

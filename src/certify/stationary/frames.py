@@ -89,7 +89,7 @@ def frames(observer: Observer, actions: bool = True, padding: Padding = "mark", 
         counts.append(len(bad))
         after = stack.step(reached)
         if counts[-1] and len(after) == len(reached):  # the pairs only ever become fewer
-            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached, int(bad[0])), close)
+            return Frames(None, actions, padding, tuple(counts), _loop(stack, reached), close)
         reached = after
     return Frames(len(counts) - 1, actions, padding, tuple(counts), within=close)
 
@@ -208,22 +208,26 @@ def _ranges(begin: Ints, count: Ints) -> Ints:
     return np.repeat(begin - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
 
 
-def _loop(stack: _Stack, reached: Ints, bad: int) -> Loop | None:
-    """Walk back from a bad pair among the pairs that stay for ever, until one repeats."""
-    end = divmod(bad, stack.size)
+def _loop(stack: _Stack, reached: Ints) -> Loop | None:
+    """Walk back from a bad pair among the pairs that loops lead to, until one repeats; None where none is bad."""
+    observer = stack.observer
+    inside = reached[(reached // stack.size < observer.size) & (reached % stack.size < observer.size)]
+    while len(after := np.intersect1d(inside, stack.step(inside))) < len(inside):  # without the time before the start
+        inside = after
+    bad = inside[stack.differ(inside)]
+    if not len(bad):
+        return None
+    end = divmod(int(bad[0]), stack.size)
     trail, labels = [end], list[tuple[int, int]]()
     place = {end: 0}
     while True:
-        pair, label = next(stack.before(reached, trail[-1]))
+        pair, label = next(stack.before(inside, trail[-1]))
         labels.append(label)
         if pair in place:
             begin = place[pair]
             break
         place[pair] = len(trail)
         trail.append(pair)
-    observer = stack.observer
-    if any(node >= observer.size for node in pair) or any(part < 0 for label in labels for part in label):
-        return None
     loop, tail = labels[begin:][::-1], labels[:begin][::-1]
     words = [tuple(tuple(observer.words(label[k]) for label in part) for k in (0, 1)) for part in (loop, tail)]
     start = tuple(tuple(observer.history(node)) for node in pair)

@@ -12,6 +12,7 @@ from certify.stationary.process import Process
 Vector = tuple[tuple[int, int], ...]  # (state, weight), coprime positive integers: a posterior up to its scale
 MOST_POSTERIORS = 20_000
 MOST_BITS = 4_000  # of one weight
+MOST_PRODUCTS = 20_000_000  # of weights in one search; long ones count as several
 _MOST_REDUCED = 120  # states up to which the linear reduction is worth its cost
 
 
@@ -72,16 +73,16 @@ def mixture(process: Process, vector: Vector) -> Law:
 
 
 class Steps:
-    """How labels move posteriors, with integer weights."""
+    """How labels move posteriors, with integer weights; raises `TooMany` beyond `work` products."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, work: float = math.inf) -> None:
         entries: list[list[tuple[int, int, Fraction]]] = []
         for law, moves in zip(process.law, process.moves, strict=True):
             row = [(process.label(a, process.observation[y]), y, p * q) for a, p in law for y, q in moves.get(a, ())]
             entries.append(row)
         scale = math.lcm(*(p.denominator for row in entries for *_, p in row))
         self.rows = [[(u, y, int(p * scale)) for u, y, p in row] for row in entries]
-        self.process = process
+        self.process, self.work, self.left = process, work, work
 
     def starts(self) -> dict[int, Vector]:
         """The posterior after each first observation."""
@@ -94,11 +95,17 @@ class Steps:
     def after(self, vector: Vector) -> dict[int, Vector]:
         """The posterior after each label that can follow."""
         weights: dict[int, dict[int, int]] = {}
+        self.spend(sum(len(self.rows[x]) for x, _ in vector), vector)
         for x, w in vector:
             for u, y, p in self.rows[x]:
                 row = weights.setdefault(u, {})
                 row[y] = row.get(y, 0) + w * p
         return {u: coprime(w) for u, w in weights.items()}
+
+    def spend(self, products: int, vector: Vector) -> None:
+        self.left -= products * (1 + vector[0][1].bit_length() // 500)
+        if self.left < 0:
+            raise TooMany(f"more than {self.work:,} products of weights are needed")
 
 
 def coprime(weights: dict[int, int]) -> Vector:
@@ -109,16 +116,19 @@ def coprime(weights: dict[int, int]) -> Vector:
     return tuple(sorted((x, w // common) for x, w in weights.items()))
 
 
-def posterior_observer(process: Process, most: int = MOST_POSTERIORS) -> Observer:
-    """Nodes are exact posteriors, told apart only by what they predict; raises `TooMany` beyond `most` nodes."""
-    process = lump(process)
-    steps = Steps(process)
+def posterior_observer(process: Process, most: int = MOST_POSTERIORS, work: float = MOST_PRODUCTS) -> Observer:
+    """Nodes are exact posteriors, told apart only by what they predict; a lumped process is as good, and cheaper.
+
+    Raises `TooMany` beyond `most` nodes or `work` products.
+    """
+    steps = Steps(process, work)
     columns = predictive_columns(steps) if process.size <= _MOST_REDUCED else None
 
     def key(vector: Vector) -> tuple[object, ...]:
         shown = process.observation[vector[0][0]]
         if columns is None:
             return shown, vector
+        steps.spend(len(vector) * len(columns), vector)
         values = [sum(w * column[x] for x, w in vector) for column in columns]
         common = math.gcd(*values) or 1
         return shown, *(value // common for value in values)

@@ -12,7 +12,7 @@ from certify.core.exact import Ints, common_denominator
 from certify.core.floors import bitmasks
 from certify.core.logs import LogSum
 from certify.stationary.chain import MOST_WORK, Chain, lump, pairs_chain, period, recurrent_classes
-from certify.stationary.enclosure import WIDEST, enclosed_bits
+from certify.stationary.enclosure import WIDEST, enclosed_masses
 from certify.stationary.longrun import LongRun, conditional_bits, discounted, long_run, masses
 from certify.stationary.merging import merged
 from certify.stationary.observer import Observer
@@ -101,17 +101,22 @@ def _colouring(relation: Relation, mass: dict[int, Fraction], members: list[int]
     return minimum_entropy(weights, conflicts, Limits(seconds=seconds))
 
 
+def rates_chain(process: Process, relation: Relation) -> Chain:
+    """The chain whose long run has the bits: of the classes of ~, or of the strong classes where it has none."""
+    return class_chain(process, relation.observer, _memory(relation))
+
+
 def stationary_rates(
     process: Process,
     relation: Relation,
+    chain: Chain,
     steps: int = 12,
     gamma: Fraction | None = None,
     seconds: float = 2.0,
     most: int = MOST_WORK,
 ) -> Rates:
-    """All four kinds of bits for a process and its compatibility; raises `TooMuchWork` where that is too costly."""
-    memory = relation.classes if relation.transitive else np.arange(relation.observer.size)
-    chain = class_chain(process, relation.observer, memory)
+    """All four kinds of bits of a process, its compatibility and its chain; raises `TooMuchWork` if too costly."""
+    memory = _memory(relation)
     run = long_run(chain, most)
     pricing = _Pricing(relation, seconds)
     inside = _representatives(relation, memory)
@@ -131,17 +136,18 @@ def stationary_rates(
     )
 
 
-def enclosed_rates(process: Process, relation: Relation) -> Rates | None:
-    """The bits of the unique coarsest machine in a narrow interval; None where that is not transitive, or not found."""
-    if not relation.transitive:
-        return None
-    chain = class_chain(process, relation.observer, relation.classes)
-    inside = _representatives(relation, relation.classes)
-    found = enclosed_bits(chain, [int(relation.observer.observation[s]) for s in inside])
+def enclosed_rates(relation: Relation, chain: Chain, seconds: float = 2.0) -> Rates | None:
+    """The bits of the long run with narrow intervals for its law; None where these are not found."""
+    inside = _representatives(relation, _memory(relation))
+    found = enclosed_masses(chain, [int(relation.observer.observation[s]) for s in inside])
     if found is None:
         return None
+    mass, slack = _named(found[0], inside), LogSum.rational(found[1])
+    cells = relation.classes if relation.transitive else _best_cells(relation, mass)
+    value = _Pricing(relation, seconds).machine(mass, cells)
     beat = period(chain.rows, recurrent_classes(chain.rows)[0])
-    return Rates(Bits(*found), None, None, (), beat, (), chain.size, relation.classes)
+    lower = max(LogSum(), value.lower - slack)
+    return Rates(Bits(lower, value.upper + slack), None, None, (), beat, (), chain.size, cells)
 
 
 def class_chain(process: Process, observer: Observer, memory: Ints, restart: bool = True) -> Chain:
@@ -151,6 +157,10 @@ def class_chain(process: Process, observer: Observer, memory: Ints, restart: boo
     edges = zip(observer.source.tolist(), observer.label.tolist(), observer.target.tolist(), strict=True)
     moves = {(label[source], word): label[target] for source, word, target in edges}
     return lump(pairs_chain(process, first, moves, restart).chain)
+
+
+def _memory(relation: Relation) -> Ints:
+    return relation.classes if relation.transitive else np.arange(relation.observer.size)
 
 
 def _representatives(relation: Relation, memory: Ints) -> list[int]:

@@ -6,6 +6,7 @@ lead to (its *rays*). Laws are linear in the posterior up to scale, so the hull 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from certify.core.graph import Law
 from certify.stationary.observer import Observer, Search, Support
-from certify.stationary.posteriors import Steps, Vector, lump, mixture
+from certify.stationary.posteriors import MOST_PRODUCTS, Steps, Vector, mixture
 from certify.stationary.process import Process
 from certify.stationary.relation import Matrix
 
@@ -37,65 +38,112 @@ class Windows:
     low: list[dict[int, Fraction]]  # of each node: the least probability of each action
     high: list[dict[int, Fraction]]
     sure: NDArray[np.bool_]  # of each edge: whether its label can follow every history of the node
+    supports: bool = True  # whether a node knows what was possible before its labels
 
 
-def window_observer(process: Process, k: int, most: int = MOST_WINDOWS) -> Windows:
-    """The observer of the last k labels; raises `TooMany` beyond `most` nodes."""
-    process = lump(process)
-    steps = Steps(process)
-    begin = steps.starts()
-    cache: dict[Window, tuple[Vector, ...]] = {}
+def window_observer(
+    process: Process, k: int, most: int = MOST_WINDOWS, work: float = MOST_PRODUCTS, supports: bool = True
+) -> Windows:
+    """The observer of the last k labels; raises `TooMany` beyond `most` nodes or `work` products.
 
-    def rays(window: Window) -> tuple[Vector, ...]:
-        if window not in cache:
-            anchor, labels = window
-            if labels:
-                moved = (steps.after(ray).get(labels[-1]) for ray in rays((anchor, labels[:-1])))
-                cache[window] = tuple(sorted({ray for ray in moved if ray is not None}))
-            else:
-                cache[window] = (begin[anchor[0]],) if len(anchor) == 1 else tuple(((x, 1),) for x in anchor[0])
-        return cache[window]
-
-    def after(window: Window) -> dict[int, Window]:
-        anchor, labels = window
-        result: dict[int, Window] = {}
-        for label in sorted({u for ray in rays(window) for u in steps.after(ray)}):
-            longer = (*labels, label)
-            if len(longer) <= k:
-                result[label] = (anchor, longer)
-            else:
-                possible = {x for ray in rays((anchor, longer[:1])) for x, _ in ray}
-                result[label] = ((tuple(sorted(possible)), None), longer[1:])
-        return result
-
+    Without `supports`, every state that shows what was seen counts as possible before the window: far fewer nodes, and
+    an error that may be larger than the true one. A lumped process is as good, and cheaper.
+    """
+    rays = _Rays(process, k, work, supports)
     search = Search(
-        process, "window", lambda window: window, lambda window: _average(process, rays(window)), after, most
+        process, "window", lambda window: window, lambda window: _average(rays.laws(window)), rays.after, most
     )
-    observer = search.run({o: ((o,), ()) for o in begin})
-    nodes = [rays(window) for window in search.values]
-    ranges = [_ranges([mixture(process, ray) for ray in own]) for own in nodes]
+    observer = search.run({o: ((o,), ()) for o in rays.begin})
+    laws = [rays.laws(window) for window in search.values]
+    ranges = [_ranges(own) for own in laws]
     errors = [
-        max(distance(observer.laws[law], mixture(process, ray)) for ray in own)
-        for law, own in zip(observer.law.tolist(), nodes, strict=True)
+        max(distance(observer.laws[law], other) for other in set(own))
+        for law, own in zip(observer.law.tolist(), laws, strict=True)
     ]
-    shared = [set.intersection(*(set(steps.after(ray)) for ray in own)) for own in nodes]
+    shared = [set.intersection(*(set(rays.step(ray)) for ray in rays.of(window))) for window in search.values]
     edges = zip(observer.source.tolist(), observer.label.tolist(), strict=True)
     sure = np.array([label in shared[source] for source, label in edges], bool)
-    return Windows(k, observer, max(errors), [low for low, _ in ranges], [high for _, high in ranges], sure)
+    lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
+    return Windows(k, observer, max(errors), lows, highs, sure, supports)
 
 
-def _average(process: Process, rays: tuple[Vector, ...]) -> Law:
+class _Rays:
+    """What each hidden state that was possible before a window alone would have become by its labels."""
+
+    def __init__(self, process: Process, k: int, work: float, supports: bool) -> None:
+        self.process, self.k = process, k
+        self.steps = Steps(process, work)
+        self.begin = self.steps.starts()
+        self.alike: dict[int, Support] | None = None if supports else _by_observation(process)
+        self.rays: dict[Window, tuple[Vector, ...]] = {}
+        self.moved: dict[Vector, dict[int, Vector]] = {}
+        self.mixed: dict[Vector, Law] = {}
+        self.forgotten: dict[tuple[Anchor, int], Anchor] = {}
+
+    def of(self, window: Window) -> tuple[Vector, ...]:
+        if window not in self.rays:
+            anchor, labels = window
+            if labels:
+                moved = (self.step(ray).get(labels[-1]) for ray in self.of((anchor, labels[:-1])))
+                self.rays[window] = tuple(sorted({ray for ray in moved if ray is not None}))
+            else:
+                start = (self.begin[anchor[0]],) if len(anchor) == 1 else tuple(((x, 1),) for x in anchor[0])
+                self.rays[window] = start
+        return self.rays[window]
+
+    def step(self, ray: Vector) -> dict[int, Vector]:
+        """Of each label that can follow a ray: what the ray becomes."""
+        if ray not in self.moved:
+            self.moved[ray] = self.steps.after(ray)
+        return self.moved[ray]
+
+    def laws(self, window: Window) -> list[Law]:
+        """The law of each ray."""
+        result: list[Law] = []
+        for ray in self.of(window):
+            if ray not in self.mixed:
+                self.mixed[ray] = mixture(self.process, ray)
+            result.append(self.mixed[ray])
+        return result
+
+    def after(self, window: Window) -> dict[int, Window]:
+        anchor, labels = window
+        result: dict[int, Window] = {}
+        for label in sorted({u for ray in self.of(window) for u in self.step(ray)}):
+            longer = (*labels, label)
+            result[label] = (anchor, longer) if len(longer) <= self.k else (self.forget(anchor, longer[0]), longer[1:])
+        return result
+
+    def forget(self, anchor: Anchor, label: int) -> Anchor:
+        """What was possible one label later."""
+        if self.alike is not None:
+            return self.alike[label % len(self.process.observations)], None
+        if (anchor, label) not in self.forgotten:
+            rays = (self.step(ray).get(label, ()) for ray in self.of((anchor, ())))
+            self.forgotten[anchor, label] = tuple(sorted({x for ray in rays for x, _ in ray})), None
+        return self.forgotten[anchor, label]
+
+
+def _by_observation(process: Process) -> dict[int, Support]:
+    """The states that show each observation."""
+    result: dict[int, Support] = {}
+    for x, o in enumerate(process.observation):
+        result[o] = (*result.get(o, ()), x)
+    return result
+
+
+def _average(laws: list[Law]) -> Law:
     """The plain average of the rays' laws: a law in their hull."""
     total: dict[int, Fraction] = {}
-    for ray in rays:
-        for action, p in mixture(process, ray):
-            total[action] = total.get(action, Fraction(0)) + p / len(rays)
+    for law, count in Counter(laws).items():
+        for action, p in law:
+            total[action] = total.get(action, Fraction(0)) + p * Fraction(count, len(laws))
     return tuple(sorted(total.items()))
 
 
 def _ranges(laws: list[Law]) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
     """The least and the largest probability of each action over some laws."""
-    each = [dict(law) for law in laws]
+    each = [dict(law) for law in set(laws)]
     actions = {action for law in each for action in law}
     values = {action: [law.get(action, Fraction(0)) for law in each] for action in actions}
     return {a: min(v) for a, v in values.items()}, {a: max(v) for a, v in values.items()}

@@ -3,13 +3,14 @@
 from fractions import Fraction
 
 import pytest
-from stationary_twin import random_process
+from stationary_twin import random_process, random_sparse_process
 
 from certify.stationary import answer as answers
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.chain import Chain
-from certify.stationary.enclosure import WIDEST, enclosed_bits
-from certify.stationary.rates import enclosed_rates
+from certify.stationary.enclosure import WIDEST, enclosed_masses
+from certify.stationary.machine import StationaryMachine, right_for_ever
+from certify.stationary.rates import enclosed_rates, rates_chain
 from certify.stationary.zoo import build
 
 QUICK = Effort(horizon=0, posteriors=200, window=0, steps=1, seconds=0.0)
@@ -18,7 +19,7 @@ QUICK = Effort(horizon=0, posteriors=200, window=0, steps=1, seconds=0.0)
 @pytest.mark.parametrize("name", ["counter", "delayed-cue", "memory-chain", "hallway", "tiger", "cheese-maze"])
 def test_the_interval_holds_the_exact_bits(name: str):
     answer = certify_forever(build(name), QUICK)
-    rates = enclosed_rates(answer.process, answer.relation)
+    rates = enclosed_rates(answer.relation, rates_chain(answer.process, answer.relation))
     assert rates is not None
     assert answer.rates is not None
     assert rates.mean.lower <= answer.rates.mean.lower <= rates.mean.upper
@@ -30,19 +31,39 @@ def test_random_models_agree():
     enclosed = 0
     for seed in range(60):
         answer = certify_forever(random_process(seed), QUICK)
-        rates = enclosed_rates(answer.process, answer.relation)
+        rates = enclosed_rates(answer.relation, rates_chain(answer.process, answer.relation))
         if rates is not None and answer.rates is not None:
             enclosed += 1
             assert rates.mean.lower <= answer.rates.mean.lower <= rates.mean.upper
     assert enclosed > 20
 
 
+def test_brackets_without_classes_agree():
+    """Where ~ is not transitive the floor moves as little as every partition does."""
+    enclosed = 0
+    for seed in range(150):
+        answer = certify_forever(random_sparse_process(seed), QUICK)
+        if answer.relation.transitive or answer.rates is None:
+            continue
+        rates = enclosed_rates(answer.relation, rates_chain(answer.process, answer.relation))
+        if rates is not None:
+            enclosed += 1
+            exact = answer.rates.mean
+            assert rates.mean.lower <= exact.lower
+            assert rates.mean.lower.bits == pytest.approx(exact.lower.bits, abs=WIDEST)
+            assert rates.mean.upper.bits == pytest.approx(exact.upper.bits, abs=WIDEST)
+            assert right_for_ever(
+                StationaryMachine.from_labels(answer.relation.observer, rates.cells), answer.process
+            ).right
+    assert enclosed > 5
+
+
 def test_two_recurrent_classes_and_slow_chains_are_left_alone():
     one = Fraction(1)
-    assert enclosed_bits(Chain([one / 2, one / 2], [{0: one}, {1: one}], [0, 1]), [0, 0]) is None
+    assert enclosed_masses(Chain([one / 2, one / 2], [{0: one}, {1: one}], [0, 1]), [0, 0]) is None
     rare = Fraction(1, 10**12)  # the time until the root is so long that rounding decides
     slow = Chain([one, Fraction(0)], [{0: 1 - rare, 1: rare}, {0: rare, 1: 1 - rare}], [0, 1])
-    assert enclosed_bits(slow, [0, 0]) is None
+    assert enclosed_masses(slow, [0, 0]) is None
     assert WIDEST <= 1e-7
 
 

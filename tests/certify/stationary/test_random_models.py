@@ -6,26 +6,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import booleans, integers
-from stationary_twin import bits_of, cesaro, histories, law_of, pair_conflicts, random_process, random_sparse_process
+from stationary_twin import (
+    bits_of,
+    cesaro,
+    follow,
+    histories,
+    law_of,
+    pair_conflicts,
+    random_process,
+    random_sparse_process,
+)
 
 from certify import certify
 from certify.stationary.answer import Effort, StationaryAnswer, certify_forever
 from certify.stationary.chain import pairs_chain
 from certify.stationary.machine import right_for_ever
-from certify.stationary.observer import Observer
 
 QUICK = Effort(horizon=0, posteriors=200, window=1, steps=4, seconds=0.0)
 MODELS = 100  # in each test; the whole run has 20 such tests
-
-
-def follow(observer: Observer, history: tuple[str, ...]) -> int:
-    """The node that a history leads to."""
-    names = {name: k for k, name in enumerate(observer.observations)}
-    actions = {name: k for k, name in enumerate(observer.actions)}
-    node = observer.first[names[history[0]]]
-    for action, seen in zip(history[1::2], history[2::2], strict=True):
-        node = observer.moves[node][actions[action] * len(names) + names[seen]]
-    return node
 
 
 def check_laws(answer: StationaryAnswer, horizon: int) -> None:
