@@ -19,6 +19,7 @@ from certify.progress import working
 from diacritic.demos.binner import Binner
 from diacritic.demos.leaks import Cell, leak_table
 from diacritic.demos.record import record
+from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos
 from diacritic.files.ledger import Row, merge_ledger
 from diacritic.files.run import CodedEpisodes, RunManifest
@@ -29,6 +30,8 @@ from diacritic.measure.verdict import Control, Verdict
 from diacritic.memory.kinds import is_sole_carrier
 from diacritic.memory.module import one_run
 from diacritic.memory.shape import Architecture
+from diacritic.report.dot_chart import SUCCESS, Lines, Panel, dot_chart
+from diacritic.report.markdown import figure, write_pictures
 from diacritic.rollout.policies import Floats, Ints, Policies, stack_scales
 from diacritic.rollout.run_loading import Group, StoredRun
 from diacritic.tasks.franka.layout import SLICES
@@ -39,8 +42,10 @@ from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.demonstrations import prepare
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from reproduction.beyond_paper.delays_page import between
 
 STUDY, PRESET, BETA = "attribution", "carousel", 1e-3
+PICTURE = "images/attribution.svg"
 RATE = 3e-3  # large, for few updates
 EPISODES, LEARNED = 256, 64
 WIDTH = 64  # half of the usual width: this runs on a CPU
@@ -212,6 +217,28 @@ def run(out: Path, seeds: int, updates: int, effort: Effort) -> list[Row]:
     return rows
 
 
+def section(rows: Sequence[Row]) -> str:
+    """The picture of the runs, with the table behind it."""
+    caption = "Bits of readout against bits required (gap 1, gap 2), the share of wrong classes, and success."
+    return figure("Twelve runs of four cells", PICTURE, caption, "\n".join(table(rows)), f"{len(rows)} runs")
+
+
+def picture(rows: Sequence[Row]) -> str:
+    """A line a run, as SVG."""
+    gaps = {"gap1": "code in gap 1 (bit)", "gap2": "code in gap 2 (bit)"}
+    lines: Lines = {
+        f"{one['cell']}, seed {one['seed']}": {
+            **{
+                title: {"carried": one["rate"][gap], "required": one["requirement"][gap]} for gap, title in gaps.items()
+            },
+            "wrong classes": one["decision_error"],
+            SUCCESS.title: {"success": one["success"]},
+        }
+        for one in rows
+    }
+    return dot_chart(STUDY, lines, [*map(Panel, gaps.values()), Panel("wrong classes", high=1.0), SUCCESS])
+
+
 def table(rows: Sequence[Row]) -> list[str]:
     """The ledger as a Markdown table, a line for each run."""
     heads = ("cell", "seed", "sufficient", "code, gap 1", "code, gap 2", "wrong classes", "success", "code alone?")
@@ -224,3 +251,9 @@ def table(rows: Sequence[Row]) -> list[str]:
         cells = (one["cell"], str(one["seed"]), passed, *bits, wrong, f"{one['success']:.2f}", said)
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def write_page(page: Path, rows: Sequence[Row]) -> None:
+    """Renew the part of a page between its marks, and the picture."""
+    write_text(page, between(page.read_text(encoding="utf-8"), STUDY, section(rows)))
+    write_pictures(page.parent, {PICTURE: picture(rows)})

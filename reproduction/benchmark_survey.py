@@ -17,6 +17,7 @@ from certify.errors import UserError
 from certify.optional import import_optional
 from certify.progress import track
 from diacritic.files.atomic import path_atomic, write_text
+from diacritic.report.markdown import folded
 from reproduction.benchmark_entries import ENTRIES, Entry
 from reproduction.paper_certificates import profile_text
 
@@ -198,14 +199,15 @@ def write_page(page: str | Path, picture: str | Path, entries: Sequence[Entry] =
         raise UserError(str(page), f"a page has no gaps: {missing[0]}")
     draw(rows, Path(picture))
     free = ", ".join(row.entry.name for row in rows if row.verdict == FREE)
+    table = "\n".join(folded(f"The table: {len(rows)} tasks", markdown(rows))).rstrip("\n")
     image = Path(os.path.relpath(picture, Path(page).parent)).as_posix()
-    text = _PAGE.format(counts=counts(rows), table="\n".join(markdown(rows)), image=image, free=free, codes=CODES)
+    text = _PAGE.format(counts=counts(rows), table=table, image=image, free=free, codes=CODES)
     write_text(Path(page), text)
 
 
 _PAGE = """\
 ---
-hide: [navigation, toc] # the table is wide
+hide: [toc]
 ---
 
 # Does this benchmark need memory, and how much?
@@ -213,7 +215,9 @@ hide: [navigation, toc] # the table is wide
 <!-- Written by reproduction.benchmark_survey.write_page: change it there. -->
 
 {counts}.
-The same table is printed by `python -m reproduction survey`.
+`python -m reproduction survey` certifies them again.
+
+![Bars for each task: the bits that history holds, and those that must be carried at the peak]({image})
 
 Tasks of bsuite are played through their environments, for every hidden value. The decks of POPGym have too many orders
 for that: they are exact generative models, checked in the run against live episodes. Gymnasium's toys are read from the
@@ -227,8 +231,6 @@ labels of one machine that may know the time; where they exceed {codes}, no poli
 can imitate the expert, however it is trained. *A2*, *A4* and *trans.* are explained in the [theory](theory.md).
 
 {table}
-
-![Bars for each task: the bits that history holds, and those that must be carried at the peak]({image})
 
 ## What to read from it
 

@@ -42,3 +42,19 @@ class Labels:
 
 def _only(names: set[str]) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
+
+
+def short_names(names: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Names of cells without the settings that all cells of their task share, and the sentence that says these."""
+    families: dict[str, list[list[str]]] = {}
+    for name in dict.fromkeys(names):
+        families.setdefault(name.split(" ")[0], []).append(name.split(" "))
+    short: dict[str, str] = {}
+    owners: dict[str, list[str]] = {}
+    for family, cells in families.items():
+        common = [word for word in cells[0][1:] if len(cells) > 1 and all(word in other for other in cells)]
+        short |= {" ".join(words): " ".join(word for word in words if word not in common) for words in cells}
+        if common:
+            owners.setdefault(" ".join(common), []).append(family)
+    said = "; ".join(f"{', '.join(tasks)}: {common}" for common, tasks in owners.items())
+    return short, f"Settings that are not shown: {said}." if said else ""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from certify.errors import UserError
+from diacritic.report.markdown import figure
 from reproduction.forever import EXPERTS, Row
 
 _HEAD = """# For ever: all files
@@ -18,19 +19,36 @@ followed by another one. Random controllers have three nodes, policy graphs up t
 privileged expert sees the state. Without a folder a file is PAYNT's; the others come from pomdp-solve, ZMDP,
 POMDPFiles.jl and pomdps-reveal (worlds with formulas instead of rewards: an expert is paid 1 for the observations of
 the first proposition). Files that state the same world count once. Rows of probabilities that miss 1 by up to a
-quarter are divided by their sum; † marks files with such rows off by more than rounding can explain.
+quarter are divided by their sum; † marks files with such rows off by more than rounding can explain. *Exact*: the bits
+are proved for ever; *not transitive*: compatibility is not transitive in so many of the exact ones.
 """
 _MOST_REASON = 160
+WORLDS, MODELS = "images/for-ever-worlds.svg", "images/for-ever-models.svg"
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The whole page."""
+    """The whole page; `forever_figures` draws its pictures."""
     unread = [row for row in rows if _unread(row)]
     read = [row for row in rows if not _unread(row)]
-    lines = [_HEAD, *counts(read), "", "## Cassandra's files", "", *_cassandra(read), "", "## PRISM models", ""]
-    lines += [*_prism(read), "", "## Reasons", "", *_reasons(read), "", "## Files that are not read", ""]
+    lines = [_HEAD, *counts(read), "", "## Cassandra's files", "", *_cassandra_section(read), "## PRISM models", ""]
+    lines += [*_prism_section(read), "## Reasons", "", *_reasons(read), "", "## Files that are not read", ""]
     faults = dict(sorted({_short(row["file"]): row["reason"].splitlines()[0][:_MOST_REASON] for row in unread}.items()))
     return "\n".join([*lines, *(f"- {name}: {fault}." for name, fault in faults.items()), ""])
+
+
+def _cassandra_section(rows: Sequence[Row]) -> list[str]:
+    table = _cassandra(rows)
+    words = "Each dot is a world: its states, and the bits of the long run; a bar spans a bracket."
+    return [
+        figure("Bits over states, expert by expert", WORLDS, words, "\n".join(table), f"{len(table) - 2} files"),
+        "",
+    ]
+
+
+def _prism_section(rows: Sequence[Row]) -> list[str]:
+    table = _prism(rows)
+    words = "Random controllers of three nodes: states, bits of the long run, and seconds of one core."
+    return [figure("Bits and seconds over states", MODELS, words, "\n".join(table), f"{len(table) - 2} models"), ""]
 
 
 def _unread(row: Row) -> bool:
@@ -56,9 +74,9 @@ def renewed(text: str, name: str, lines: Sequence[str]) -> str:
 
 
 def counts(rows: Sequence[Row]) -> list[str]:
-    lines = ["| models | expert | cases | exact for ever | of these not transitive | bracket | no bits | no answer |"]
-    lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
-    for kind, inside in (("Cassandra's files", _is_cassandra), ("PRISM models", lambda row: not _is_cassandra(row))):
+    lines = ["| models, expert | cases | exact | not transitive | bracket | no bits | no answer |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    for kind, inside in (("Cassandra's files", is_cassandra), ("PRISM models", lambda row: not is_cassandra(row))):
         for expert in EXPERTS:
             own = [row for row in rows if inside(row) and row["expert"] == expert]
             if own:
@@ -67,11 +85,11 @@ def counts(rows: Sequence[Row]) -> list[str]:
                 answered = [row for row in own if "regime" in row and not row["certified"]]
                 open_ones = sum(row["upper"] is not None for row in answered)
                 counts += (open_ones, len(answered) - open_ones, sum("regime" not in row for row in own))
-                lines.append(f"| {kind} | {expert} | {' | '.join(map(str, counts))} |")
+                lines.append(f"| {kind}, {expert} | {' | '.join(map(str, counts))} |")
     return lines
 
 
-def _is_cassandra(row: Row) -> bool:
+def is_cassandra(row: Row) -> bool:
     return row["file"].endswith(".pomdp")
 
 
@@ -79,7 +97,7 @@ def _cassandra(rows: Sequence[Row]) -> list[str]:
     """One row a file: bits and codes of each expert."""
     lines = [f"| file | states | {' | '.join(EXPERTS)} |", f"|---|---:|{'---:|' * len(EXPERTS)}"]
     files: dict[str, dict[str, Row]] = {}
-    for row in filter(_is_cassandra, rows):
+    for row in filter(is_cassandra, rows):
         files.setdefault(row["file"], {})[row["expert"]] = row
     for name, by_expert in sorted(files.items()):
         states = max(row.get("states", 0) for row in by_expert.values())
@@ -95,7 +113,7 @@ def _prism(rows: Sequence[Row]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
-        if not _is_cassandra(row) and "regime" in row:
+        if not is_cassandra(row) and "regime" in row:
             name = _short(row["file"]) + (f" ({row['constants']})" if "constants" in row else "")
             frames = [_frames(row, key) for key in ("frames_with_actions", "frames_without_actions")]
             cells = [f"{row['states']:,}", _bits(row), _codes(row), *frames, f"{row['seconds']:.1f}"]
@@ -108,7 +126,7 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
     cases: dict[str, list[str]] = {}
     for row in rows:
         if "reason" in row:
-            name = _short(row["file"]) if _is_cassandra(row) else _short(row["file"]).rsplit("/", 1)[-1]
+            name = _short(row["file"]) if is_cassandra(row) else _short(row["file"]).rsplit("/", 1)[-1]
             cases.setdefault(row["reason"].splitlines()[0][:_MOST_REASON], []).append(f"{name} ({row['expert']})")
     return [f"- {reason}: {', '.join(names)}." for reason, names in sorted(cases.items())]
 

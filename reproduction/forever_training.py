@@ -96,8 +96,8 @@ def _verdict(verdict: Verdict) -> Row:
 
 def table(rows: list[Row]) -> list[str]:
     """One line a family: how many seeds are proved at every horizon."""
-    lines = ["| task | trained on | updates | learned | forgotten for ever | forgotten finitely | shortest error |"]
-    lines.append("|---|---|---:|---:|---:|---:|---|")
+    lines = ["| task | trained on | learned | forgotten for ever | finitely | shortest error |"]
+    lines.append("|---|---|---:|---:|---:|---|")
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         keys = ("learned", "forgotten_for_ever", "forgotten_finitely")
@@ -105,9 +105,15 @@ def table(rows: list[Row]) -> list[str]:
         steps = [[row[key]["step"] for row in own if not row[key]["proved"]] for key in keys]
         worst = [f"step {min(step)}" if step else "–" for step in steps]
         name = task.removeprefix("forever:")
-        cells = [name, own[0]["parameters"], str(own[0]["steps"]), *counts, " / ".join(worst)]
+        cells = [name, own[0]["parameters"], *counts, " / ".join(worst)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def section(rows: list[Row]) -> list[str]:
+    """The table, and what its runs share."""
+    updates = sorted({row["steps"] for row in rows})
+    return [*table(rows), "", f"Each run has {' or '.join(f'{count:,}' for count in updates)} updates."]
 
 
 def forget_for_ever(machine: StationaryMachine, process: Process, graph: Graph) -> Ints:

@@ -12,12 +12,14 @@ from statistics import mean
 from certify.progress import track
 from diacritic.files.atomic import write_text
 from diacritic.files.ledger import Row, merge_ledger, read_ledger
+from diacritic.report.dot_chart import SHARE, SUCCESS, Lines, dot_chart
+from diacritic.report.markdown import figure, write_pictures
 from diacritic.rollout.machine import unpacked
 from diacritic.studies.tasks import model_of, task
 from reproduction.beyond_paper.delays_page import between, by, counted, table
 from reproduction.live_environments import live, play
 
-EPISODES, MARK = 256, "live"
+EPISODES, MARK, PICTURE = 256, "live", "images/live.svg"
 HEAD = ("task", "learner", "preset", "sufficient", "success, exact", "in the environment", "environment")
 
 
@@ -34,11 +36,39 @@ def played(row: Row, checkout: Path | None = None, episodes: int = EPISODES) -> 
     return row | {"live": {"environment": where, "episodes": episodes, "success": success}}
 
 
+def cells(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
+    """Runs by task, learner and preset."""
+    return by([row | {"who": (row["task"], row["learner"], row["preset"])} for row in rows if "live" in row], "who")
+
+
+def picture(rows: Sequence[Row]) -> str:
+    """Success in the model beside success in the environment, as SVG."""
+    shown: Lines = {
+        f"{task}, {learner}": {
+            SHARE.title: {"sufficient": mean(row["sufficient"] for row in runs)},
+            SUCCESS.title: {
+                "in the model, exactly": mean(row["success"] for row in runs),
+                "in the environment": mean(row["live"]["success"] for row in runs),
+            },
+        }
+        for (task, learner, _), runs in cells(rows).items()
+    }
+    return dot_chart(MARK, shown, (SHARE, SUCCESS))
+
+
+def part(rows: Sequence[Row]) -> str:
+    """The picture with its table behind it."""
+    presets = ", ".join(sorted({preset for _, _, preset in cells(rows)}))
+    caption = f"Means over the seeds of each cell; preset {presets}, {EPISODES} episodes in the environment."
+    return figure(
+        "Success in the model and in the environment", PICTURE, caption, lines(rows), f"{len(cells(rows))} cells"
+    )
+
+
 def lines(rows: Sequence[Row]) -> str:
     """A line a cell: sufficient seeds, and the mean success of all seeds in the model and in the environment."""
-    named = [row | {"who": (row["task"], row["learner"], row["preset"])} for row in rows if "live" in row]
     told = []
-    for who, found in by(named, "who").items():
+    for who, found in cells(rows).items():
         exact, there = mean(row["success"] for row in found), mean(row["live"]["success"] for row in found)
         told.append([*who, counted(found), f"{exact:.3f}", f"{there:.3f}", found[0]["live"]["environment"]])
     return table(HEAD, told)
@@ -55,4 +85,5 @@ def play_ledgers(results: Path, checkout: Path | None, episodes: int, page: Path
         print(f"{path.stem}: {len(new)} of {len(rows)} machines played", flush=True)
         shown += read_ledger(path)
     if page is not None:
-        write_text(page, between(page.read_text(encoding="utf-8"), MARK, lines(shown)))
+        write_text(page, between(page.read_text(encoding="utf-8"), MARK, part(shown)))
+        write_pictures(page.parent, {PICTURE: picture(shown)})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from diacritic.report.markdown import folded
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import kind
 from reproduction.captions import Labels
@@ -41,11 +42,6 @@ def page(comparison: Comparison, results: Results, chart: str | None = None) -> 
     if study.blocks:
         lines += [f"Answers {', '.join(f'`{name}`' for name in study.blocks)} of the reference.", ""]
     return "\n".join(lines)
-
-
-def folded(summary: str, lines: Sequence[str]) -> list[str]:
-    """Markdown that a reader opens."""
-    return ['<details markdown="1">', f"<summary>{summary}</summary>", "", *lines, "", "</details>", ""]
 
 
 def _summary(comparison: Comparison) -> str:

@@ -16,9 +16,11 @@ from diacritic.demos import command
 from diacritic.demos.leaks import LEVEL
 from diacritic.files.atomic import write_text
 from diacritic.files.demos import Demos, load
+from diacritic.report.markdown import write_pictures
 from diacritic.tasks.protocol import Simulation
 from diacritic.tasks.registry import make as make_task
 from reproduction import recordings_tables
+from reproduction.recordings_figures import pictures
 
 Row = dict[str, Any]
 COLUMNS = ("requirement", "instantaneous", "strong", "history")
@@ -159,6 +161,7 @@ def survey(out: Path, recordings: Path, page: Path | None = None, only: Sequence
     write_text(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in rows))
     if page is not None:
         write_text(page, recordings_tables.renewed(page.read_text(encoding="utf-8"), rows))
+        write_pictures(page.parent, pictures(rows))
 
 
 def read(path: Path) -> list[Row]:

@@ -5,9 +5,11 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.demos.acceptance import ranges
+from diacritic.report.markdown import figure
 from diacritic.tasks.registry import make as make_task
 
 Row = Mapping[str, Any]
+STRIPS, FLAWS = "images/recordings.svg", "images/recordings-flaws.svg"
 # the flawed recording, its clean twin, and the question at which the flaw shows
 QUESTIONS = {
     "late-frame": ("pixels", "pixel_leaks", "place", "slot"),
@@ -24,14 +26,26 @@ _DEFAULTS = {"classes": 2, "first_gap": 2, "hold": 4, "leak": 0.0} | dict.fromke
 
 def renewed(page: str, rows: Sequence[Row]) -> str:
     """The page with its tables between their marks written again."""
-    for name, lines in (("recordings", recordings(rows)), ("controls", controls(rows))):
+    for name, part in (("recordings", _recordings_part(rows)), ("controls", _controls_part(rows))):
         begin, end = f"<!-- {name}: written by reproduction.recordings_survey -->", f"<!-- {name}: end -->"
         head, found, rest = page.partition(begin)
         _, closed, tail = rest.partition(end)
         if not found or not closed:
             raise UserError("page", f"has no table of {name}; put the lines {begin} and {end} where it shall stand")
-        page = "\n".join([head + begin, "", *lines, "", end + tail])
+        page = "\n".join([head + begin, "", part, "", end + tail])
     return page
+
+
+def _recordings_part(rows: Sequence[Row]) -> str:
+    table = recordings(rows)
+    words = "Required bits of each recording, step by step; a white line begins each phase."
+    return figure("Required bits over the steps", STRIPS, words, "\n".join(table), f"{len(table) - 2} recordings")
+
+
+def _controls_part(rows: Sequence[Row]) -> str:
+    table = controls(rows)
+    words = "Accuracy of the best probe on held-out episodes, asked where the flaw shows."
+    return figure("Probes of flawed recordings", FLAWS, words, "\n".join(table), f"{len(table) - 2} flaws")
 
 
 def recordings(rows: Sequence[Row]) -> list[str]:
@@ -61,7 +75,7 @@ def _recording(row: Row) -> list[str]:
     wrong = [sum(item[k] for item in row["disagreements"].values()) for k in (0, 2)]
     sag = row["sag_agreement"]
     return [
-        _named(row),
+        named(row),
         f"{row['episodes']}",
         _of(row["expert_success"]) + (f" + {_of([fresh['succeeded'], fresh['of']])}" if fresh else ""),
         f"{wrong[0]} of {wrong[1]}",
@@ -75,7 +89,7 @@ def _recording(row: Row) -> list[str]:
     ]
 
 
-def _named(row: Row) -> str:
+def named(row: Row) -> str:
     """The recording as it is asked for; one of an earlier version of the task says so."""
     version = row.get("task_version", 1)
     return f"`{_command(row)}`" + (f", version {version}" if version < make_task(row["task"]).version else "")
@@ -91,16 +105,22 @@ def _verdict(row: Row) -> list[str]:
     return [told, _cell(worst)]
 
 
-def _control(row: Row, known: Mapping[str, Row]) -> list[str]:
+def flaw_accuracies(row: Row, known: Mapping[str, Row]) -> list[str]:
+    """The best probe on the clean twin, if it is there, and on the flawed recording."""
     twin, table, phase, variable = QUESTIONS[row["dataset"]]
-    accuracies = [_best(known[name][table], phase, variable) for name in (twin, row["dataset"]) if name in known]
+    return [_best(known[name][table], phase, variable) for name in (twin, row["dataset"]) if name in known]
+
+
+def _control(row: Row, known: Mapping[str, Row]) -> list[str]:
+    _, table, phase, variable = QUESTIONS[row["dataset"]]
+    accuracies = flaw_accuracies(row, known)
     failed = [cell for cell in (row[table] or {"failed": []})["failed"] if cell["phase"].startswith(phase)]
     caught = [cell for cell in failed if cell["variable"] == variable]
     clean, flawed = accuracies if len(accuracies) == 2 else ("–", accuracies[0])
     least = min((cell["p"] for cell in caught), default=None)
     return [
         row["flaw"],
-        _named(row),
+        named(row),
         f"{variable} in {phase}",
         f"{caught[0]['chance']:.2f}" if caught else "–",
         clean,

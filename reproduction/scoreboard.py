@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from diacritic.files.atomic import write_text
+from diacritic.report.markdown import folded
 from diacritic.studies.results import Results
 from reproduction.catalogue import STUDIES
 from reproduction.chart import chart, verdict_bars
 from reproduction.compare import Comparison, compare
-from reproduction.pages import folded, page
+from reproduction.pages import page
 from reproduction.predictions import Outcome, predictions
 from reproduction.verdicts import KINDS
 

@@ -3,19 +3,17 @@
 Every ledger becomes an SVG in docs/images/beyond_paper, and its table in docs/long_delays.md is filled in.
 """
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certify.optional import import_optional
 from diacritic.files.atomic import write_text
 from diacritic.files.ledger import Row, read_ledger
+from diacritic.report.dot_chart import COLOURS, drawn
 from reproduction.beyond_paper.delays_page import by, counted, filled
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # for every kind of sight
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 Axes = Any  # matplotlib is there only where figures are drawn
 
@@ -192,18 +190,6 @@ def svg(name: str, rows: Sequence[Row]) -> str:
     """The figure of one ledger."""
     draw, height = FIGURES[name]
     return drawn(name, lambda figure: draw(figure, rows), height(rows))
-
-
-def drawn(name: str, draw: Callable[[Any], None], height: float) -> str:
-    """A figure as SVG, the same for the same rows; `height` in inches."""
-    with import_optional("matplotlib", "report").rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}
-    ):
-        figure = import_optional("matplotlib.figure", "report").Figure(figsize=(9, height), layout="constrained")
-        draw(figure)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def write(results: Path, docs: Path) -> None:

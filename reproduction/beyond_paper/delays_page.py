@@ -6,6 +6,7 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.ledger import Row
+from diacritic.report.markdown import folded
 
 
 def by(rows: Sequence[Row], key: str) -> dict[Any, list[Row]]:
@@ -105,6 +106,10 @@ def between(text: str, name: str, content: str) -> str:
 def filled(text: str, ledgers: Mapping[str, Sequence[Row]]) -> str:
     """The page with the picture and the table of each ledger; one line where it has not been run."""
     for name, made in TABLES.items():
-        picture = f"![Long delays: {name}](images/beyond_paper/long-delays-{name}.svg)"
-        text = between(text, name, f"{picture}\n\n{made(ledgers[name])}" if name in ledgers else "*Not run yet.*")
+        part = "*Not run yet.*"
+        if name in ledgers:
+            file, numbers = f"images/beyond_paper/long-delays-{name}.svg", made(ledgers[name])
+            rows = folded(f"The table: {numbers.count(chr(10)) - 1} rows", [numbers])
+            part = "\n".join([f"[![Long delays: {name}]({file})]({file})", "", *rows]).rstrip("\n")
+        text = between(text, name, part)
     return text

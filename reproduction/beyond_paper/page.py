@@ -1,4 +1,4 @@
-"""The tables and the picture of docs/beyond_paper.md: `python -m reproduction beyond-paper pages`."""
+"""The tables and pictures of docs/beyond_paper.md: `python -m reproduction beyond-paper pages`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,17 +8,29 @@ from statistics import mean
 
 from diacritic.files.atomic import write_text
 from diacritic.files.ledger import Row, read_ledger
+from diacritic.report.dot_chart import SHARE, SUCCESS, SURPLUS, Lines, dot_chart, drawn
+from diacritic.report.markdown import figure, folded
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.cells import kind as known_before
 from reproduction.beyond_paper.confused import STUDY as CONFUSED
 from reproduction.beyond_paper.confused import confused
-from reproduction.beyond_paper.delays_draw import drawn, first_height, first_passed
+from reproduction.beyond_paper.delays_draw import first_height, first_passed
 from reproduction.beyond_paper.delays_page import between, counted, table
+from reproduction.beyond_paper.figures import (
+    SECONDS,
+    STEPS,
+    certified_lines,
+    forgetting_lines,
+    forgotten_lines,
+    reach_lines,
+    revised_lines,
+)
 from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
 from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS
+from reproduction.captions import short_names
 
 KINDS = ("development", "held-out", "afterwards", "far", "revised")
 
@@ -35,14 +47,19 @@ def _parts(text: str) -> list[str]:
     return re.split(r"(\d+)", text)
 
 
+def forgetting_cells(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """(kind, task, its runs), kind by kind."""
+    kinds = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
+    return [(kind, name, cell) for kind, some in kinds for name, cell in by_task(some).items()]
+
+
 def forgetting(rows: Sequence[Row]) -> str:
     """One line a cell: sufficient seeds, and the largest surplus of a sufficient seed at any step, before and after."""
     lines = [
         "| cell | kind | sufficient before | after | largest surplus before (bit) | after |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    kinds = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
-    for kind, name, cell in ((kind, name, cell) for kind, found in kinds for name, cell in by_task(found).items()):
+    for kind, name, cell in forgetting_cells(rows):
         good = [row for row in cell if row["sufficient"]]
         was = sum(row["before"]["sufficient"] for row in cell)
         old, new = (_most([row["largest_surplus"] for row in side]) for side in ([r["before"] for r in good], good))
@@ -118,34 +135,72 @@ def _most(values: Sequence[float]) -> str:
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"forgetting": forgetting, "certified-learner": certified}
 REACH, FIRST, FORGOTTEN = "beyond-paper-cells", "beyond-paper-first", "beyond-paper-forgotten"
 REVISED = "beyond-paper-revision"
-PICTURE = Path("images") / "beyond_paper" / "first.svg"
+IMAGES = Path("images") / "beyond_paper"
+PICTURE = IMAGES / "first.svg"
 TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
 """Forgetting comes after the last update, so that the picture has nothing to tell of it."""
+JUDGED = (SHARE, SURPLUS, SUCCESS)
+PANELS = {
+    REACH: JUDGED,
+    FORGOTTEN: JUDGED,
+    REVISED: JUDGED,
+    "forgetting": (SHARE, SURPLUS),
+    "certified-learner": (STEPS, SECONDS),
+}
+
+
+def lines_of(results: Path) -> dict[str, Lines]:
+    """The numbers of each picture."""
+    known = Results.read(results)
+    rows = {study: read_ledger(results / f"{study}.jsonl") for study in TABLES}
+    cells = [(f"{name} ({kind})", some) for kind, name, some in forgetting_cells(rows["forgetting"])]
+    return {
+        REACH: reach_lines(known),
+        FORGOTTEN: forgotten_lines(known),
+        REVISED: revised_lines(known),
+        "forgetting": forgetting_lines(cells),
+        "certified-learner": certified_lines(list(by_task(rows["certified-learner"]).items())),
+    }
+
+
+def shown(name: str, lines: Lines, table: str) -> str:
+    """A table behind its picture, or alone while nothing of it has run."""
+    rows = f"{table.count(chr(10)) - 1} cells"
+    if not lines:
+        return "\n".join(folded(f"The table: {rows}", [table])).rstrip("\n")
+    _, caption = short_names(lines)
+    panels = ", ".join(panel.title for panel in PANELS[name])
+    words = f"Each line is a cell: {panels}. {caption}".rstrip()
+    return figure(f"A line of dots for each cell: {panels}", (IMAGES / f"{name}.svg").as_posix(), words, table, rows)
 
 
 def filled(text: str, results: Path) -> str:
-    """The page with the tables of the ledgers between its marks."""
-    for study, made in TABLES.items():
-        text = between(text, study, made(read_ledger(results / f"{study}.jsonl")))
-    known = Results.read(results)
-    shown = (
-        f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
-        if first_rows(known, TRAINED)
-        else "*Not run yet.*"
-    )
-    parts = {REACH: f"{summary(known)}\n\n{reach(known)}", FIRST: shown, FORGOTTEN: forgotten(known)}
-    parts[CONFUSED] = confused(known.files.get(CONFUSED, ()))
-    parts[REVISED] = f"{no_miss(known)}\n\n{revised(known)}"
+    """The page with the pictures and the tables of the ledgers between its marks."""
+    known, lines = Results.read(results), lines_of(results)
+    tables = {study: made(read_ledger(results / f"{study}.jsonl")) for study, made in TABLES.items()}
+    tables |= {REACH: reach(known), FORGOTTEN: forgotten(known), REVISED: revised(known)}
+    parts = {name: shown(name, lines[name], table) for name, table in tables.items()}
+    parts[REACH] = f"{summary(known)}\n\n{parts[REACH]}"
+    parts[REVISED] = f"{no_miss(known)}\n\n{parts[REVISED]}"
+    picture = f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
+    parts[FIRST] = picture if first_rows(known, TRAINED) else "*Not run yet.*"
+    missed = known.files.get(CONFUSED)
+    parts[CONFUSED] = confused(missed) if missed else "*Not run yet.*"
     for name, part in parts.items():
         text = between(text, name, part)
     return text
 
 
 def write(results: Path, docs: Path) -> None:
-    """Fill in the page and, once there is something to see, draw its picture."""
+    """Fill in the page and, once there is something to see, draw its pictures."""
     page = docs / "beyond_paper.md"
     write_text(page, filled(page.read_text(encoding="utf-8"), results))
+    (docs / IMAGES).mkdir(parents=True, exist_ok=True)
+    for name, lines in lines_of(results).items():
+        if lines:
+            short, _ = short_names(lines)
+            named = {short[label]: values for label, values in lines.items()}
+            write_text(docs / IMAGES / f"{name}.svg", dot_chart(name, named, PANELS[name]))
     rows = first_rows(Results.read(results), TRAINED)
     if rows:
-        (page.parent / PICTURE).parent.mkdir(parents=True, exist_ok=True)
-        write_text(page.parent / PICTURE, drawn(FIRST, lambda figure: first_passed(figure, rows), first_height(rows)))
+        write_text(docs / PICTURE, drawn(FIRST, lambda figure: first_passed(figure, rows), first_height(rows)))

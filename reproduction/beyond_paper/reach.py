@@ -29,7 +29,7 @@ HEAD = (
 
 
 @lru_cache(maxsize=1)
-def _papers() -> dict[str, tuple[int, int]]:
+def paper_counts() -> dict[str, tuple[int, int]]:
     """The paper's counts by what decides the outcome of a run; the study of the table that comes first tells it."""
     from reproduction.catalogue import CELLS as declared  # which lists the study of these cells too
 
@@ -74,7 +74,7 @@ def reach(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     lines = []
     for cell in cells:
         learner, rows = f"{cell.learner}, {cell.preset}", results.shown(cell)
-        updates, paper = first.get((cell.name, learner)), _papers().get(cell.digest)
+        updates, paper = first.get((cell.name, learner)), paper_counts().get(cell.digest)
         told = [cell.name, kind(cell.task), learner, _count(cell, rows), "{}/{}".format(*paper) if paper else "—"]
         told += [_surplus(rows), _success(rows), f"{median(updates):.0f}" if updates else "—", _seconds(rows, shared)]
         lines.append(told)

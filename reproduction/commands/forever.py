@@ -29,7 +29,9 @@ class Forever:
 
     def run(self) -> int:
         from certify.atomic import write_text
+        from diacritic.report.markdown import write_pictures
         from reproduction.forever import run
+        from reproduction.forever_figures import pictures
         from reproduction.forever_page import page
 
         if not self.folder.is_dir():
@@ -42,6 +44,7 @@ class Forever:
             print(row["file"], row["expert"], row.get("reason", row.get("upper")), flush=True)
         if self.page is not None:
             write_text(self.page, page(rows))
+            write_pictures(self.page.parent, pictures(rows))
         return 0
 
 
@@ -61,7 +64,7 @@ class ForeverTraining:
     def run(self) -> int:
         from certify.atomic import write_text
         from reproduction.forever_page import renewed
-        from reproduction.forever_training import FAMILIES, run_family, table
+        from reproduction.forever_training import FAMILIES, run_family, section, table
 
         rows = [json.loads(line) for line in self.out.read_text().splitlines()] if self.out.exists() else []
         for family in FAMILIES:
@@ -70,5 +73,5 @@ class ForeverTraining:
                 write_text(self.out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
                 print(table(rows)[-1], flush=True)
         if self.page is not None:
-            write_text(self.page, renewed(self.page.read_text(encoding="utf-8"), "forever-training", table(rows)))
+            write_text(self.page, renewed(self.page.read_text(encoding="utf-8"), "forever-training", section(rows)))
         return 0

@@ -49,13 +49,17 @@ class Attribution:
     """Episodes of each intervention in closed loop."""
     threads: int = 0
     """Threads that simulate; 0 for one a core."""
+    page: Path | None = None
+    """A page with the marks of the table: docs/measure.md."""
 
     def run(self) -> int:
         from diacritic.measure.recorded_run import Effort
-        from reproduction.attribution import run, table
+        from reproduction.attribution import run, table, write_page
 
-        effort = Effort(self.episodes, self.interventions, 0, self.threads)
-        print("\n".join(table(run(self.out, self.seeds, self.updates, effort))))
+        rows = run(self.out, self.seeds, self.updates, Effort(self.episodes, self.interventions, 0, self.threads))
+        print("\n".join(table(rows)))
+        if self.page is not None:
+            write_page(self.page, rows)
         return 0
 
 

@@ -15,7 +15,7 @@ from diacritic.tasks.named import named_model, named_process
 from reproduction.commands.forever import Forever
 from reproduction.forever import EXPERTS, Limited, answer_row, cases
 from reproduction.forever_page import page, renewed
-from reproduction.forever_training import FAMILIES, forget_for_ever, table
+from reproduction.forever_training import FAMILIES, forget_for_ever, section
 
 ROOT = Path(__file__).parents[2]
 TIGER = Path(pomdp.__file__).parent / "data" / "tiger.pomdp"
@@ -43,7 +43,7 @@ def test_rows_and_the_page(folder: Path, tmp_path: Path):
     assert by_expert["policy graph"]["certified"]
     assert by_expert["policy graph"]["upper"] == by_expert["policy graph"]["lower"]
     assert all(row["seconds"] >= 0 and row["file"].endswith(".pomdp") for row in rows)
-    assert "| Cassandra's files | policy graph | 1 | 1 |" in text.read_text()
+    assert "| Cassandra's files, policy graph | 1 | 1 |" in text.read_text()
     before = out.read_text()
     assert Forever(folder, out, None).run() == 0
     assert out.read_text() == before, "what has a row is not run again"
@@ -80,7 +80,7 @@ def test_the_committed_pages_show_the_committed_rows():
     assert (ROOT / "docs/for_ever_files.md").read_text(encoding="utf-8") == page(rows)
     trained = (ROOT / "results/forever-training.jsonl").read_text(encoding="utf-8").splitlines()
     text = (ROOT / "docs/for_ever.md").read_text(encoding="utf-8")
-    assert renewed(text, "forever-training", table([json.loads(line) for line in trained])) == text
+    assert renewed(text, "forever-training", section([json.loads(line) for line in trained])) == text
 
 
 def test_families_are_the_beginnings_of_their_processes():

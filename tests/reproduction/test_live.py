@@ -14,7 +14,7 @@ from diacritic.studies.tasks import task
 from reproduction.__main__ import main
 from reproduction.beyond_paper.delays_page import between
 from reproduction.catalogue import CELLS
-from reproduction.live import MARK, lines, played
+from reproduction.live import MARK, lines, part, played
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = [row for path in sorted((ROOT / "results" / "live").glob("*.jsonl")) for row in read_ledger(path)]
@@ -72,7 +72,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_the_page_is_that_of_the_committed_rows() -> None:
     page = (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
-    assert between(page, MARK, lines(COMMITTED)) == page
+    assert between(page, MARK, part(COMMITTED)) == page
 
 
 def test_exact_success_is_never_more_than_what_the_environment_rewards() -> None:

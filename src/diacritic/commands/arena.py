@@ -86,9 +86,9 @@ class Show:
 
     entrants: Annotated[Entrants, tyro.conf.arg(name="")] = field(default_factory=Entrants)
     svg: Path | None = None
-    """Folder for the pictures: matrix.svg and bits.svg."""
+    """Folder for the pictures: matrix.svg, bits.svg and costs.svg."""
     html: Path | None = None
-    """Both pictures on one page."""
+    """Matrix and bits on one page."""
     page: Path | None = None
     """Markdown page (docs/arena.md) whose generated part is written again."""
 
@@ -96,7 +96,7 @@ class Show:
         with remedies():
             from diacritic.files.atomic import make_folder, write_text
             from diacritic.report.arena import bits_svg, matrix_svg
-            from diacritic.report.arena_page import insert, page
+            from diacritic.report.arena_page import costs_svg, insert, page
             from diacritic.studies.arena import SHORT, cells, frozen, matrix, searched
             from diacritic.studies.results import Results
 
@@ -104,7 +104,7 @@ class Show:
             scores, settings = matrix(results, names, who.steps, who.seeds), frozen(results)
             drawn = {"matrix": matrix_svg(names, scores), "bits": bits_svg(names, scores)}
             if self.svg is not None:
-                for name, text in drawn.items():
+                for name, text in (drawn | {"costs": costs_svg(names, scores)}).items():
                     write_text(make_folder(self.svg) / f"{name}.svg", text)
             if self.html is not None:
                 body = "\n".join(drawn.values())

@@ -7,6 +7,8 @@ from certify.errors import UserError
 from diacritic.files.atomic import read_text, write_text
 from diacritic.files.ledger import Row
 from diacritic.report.arena import Scores
+from diacritic.report.dot_chart import Panel, dot_chart
+from diacritic.report.markdown import folded
 from diacritic.studies.arena import SHORT, Setting
 
 BEGIN, END = "<!-- arena: begin -->", "<!-- arena: end -->"
@@ -44,7 +46,7 @@ def page(
         "",
         "![Bits carried against success](images/arena/bits.svg)",
         "",
-        "### Longer than trained",
+        "## Longer than trained",
         "",
         f"Trained on `{SHORT.title}`, episodes of 20 steps; the wait is then lengthened, and nothing is trained again.",
         "Seeds that solve every episode; a question mark: the state does not settle within 10,000 steps, or, of a",
@@ -54,14 +56,12 @@ def page(
         "|---|---:|---:|---:|---:|---:|",
         *(_length_line(name, rows) for name, rows in zip(names, short, strict=True) if rows),
         "",
-        "### What it costs",
+        "## What it costs",
         "",
         "Medians over the tasks that were run. Updates and seconds (of one run in its cohort) count until every action",
         "is right for the first time, among the seeds that got there; microseconds a step are those of one CPU thread.",
         "",
-        "| memory | rate | size | parameters | µs a step | tasks with every seed | updates | seconds | trained on |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
-        *_cost_lines(names, scores, settings),
+        *_costs(names, scores, settings),
     ]
     return "\n".join(lines) + "\n"
 
@@ -86,6 +86,24 @@ def _length_line(name: str, rows: Sequence[Row]) -> str:
         known = [value for value in values if value is not None]
         texts.append(f"{sum(value == 1 for value in known)}/{len(rows)}" if len(known) == len(rows) else "?")
     return f"| {name} | {' | '.join(texts)} |"
+
+
+def costs_svg(names: Sequence[str], scores: Scores) -> str:
+    """Parameters, microseconds, and updates until every action is right, by memory."""
+    panels = {"parameters": "parameters", "latency": "µs a step", "updates": "updates"}
+    lines = {}
+    for k, name in enumerate(names):
+        if mine := [row[k] for row in scores.values() if row[k] is not None]:
+            medians = {key: _middle([getattr(score, key) for score in mine]) for key in panels}
+            lines[name] = {title: {"median": medians[key]} for key, title in panels.items()}
+    return dot_chart("arena-costs", lines, [Panel(title, log=True) for title in panels.values()])
+
+
+def _costs(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting]) -> list[str]:
+    lines = list(_cost_lines(names, scores, settings))
+    heads = "| memory | rate | size | parameters | µs a step | tasks with every seed | updates | seconds | trained on |"
+    table = folded(f"The table: {len(lines)} memories", [heads, "|---|---:|---:|---:|---:|---:|---:|---:|---|", *lines])
+    return ["![Parameters, microseconds a step and updates by memory](images/arena/costs.svg)", "", *table]
 
 
 def _cost_lines(names: Sequence[str], scores: Scores, settings: Mapping[str, Setting]) -> Iterator[str]:

@@ -1,0 +1,91 @@
+"""The tables of docs/beyond_paper.md as lines of dots."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import mean
+
+from diacritic.files.ledger import Row
+from diacritic.report.dot_chart import SHARE, SUCCESS, SURPLUS, Lines, Panel
+from diacritic.studies.cell import Cell
+from diacritic.studies.results import Results
+from reproduction.beyond_paper.cells import CELLS, FORGETTING
+from reproduction.beyond_paper.reach import paper_counts, surplus
+from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
+from reproduction.beyond_paper.revision_cells import PLAIN_CELLS
+
+SECONDS = Panel("seconds", log=True)
+STEPS = Panel("steps of an episode", log=True)
+Numbers = dict[str, dict[str, dict[str, float | None]]]
+
+
+def reach_lines(results: Results, cells: Sequence[Cell] = CELLS) -> Lines:
+    """Every cell that ran; its learners are the series, and plain imitation of the paper beside them."""
+    lines: Numbers = {}
+    for cell in cells:
+        rows = results.shown(cell)
+        if not rows:
+            continue
+        learner, preset = cell.learner.removesuffix("-recorded"), cell.preset.partition("-")[0]
+        _add(lines, cell.name, f"{learner}, {preset}", rows)
+        counts = paper_counts().get(cell.digest)
+        if counts and (learner, preset) == ("plain", "carousel"):
+            lines[cell.name][SHARE.title]["plain, paper"] = counts[0] / counts[1]
+    return lines
+
+
+def paired_lines(results: Results, before: Sequence[Cell], after: Sequence[Cell], names: tuple[str, str]) -> Lines:
+    """Runs of two learners on the same task, side by side, where the second has run."""
+    lines: Numbers = {}
+    for cells in zip(before, after, strict=True):
+        both = [results.shown(cell) for cell in cells]
+        for name, rows in zip(names, both, strict=True):
+            if rows and both[1]:
+                _add(lines, cells[1].name, name, rows)
+    return lines
+
+
+def forgotten_lines(results: Results, cells: Sequence[Cell] = CELLS) -> Lines:
+    after = [cell for cell in cells if cell.learner == FORGETTING]
+    return paired_lines(results, [replace(cell, learner="plain") for cell in after], after, ("before", "after"))
+
+
+def revised_lines(results: Results) -> Lines:
+    return paired_lines(results, PLAIN_CELLS, REVISED_CELLS, ("plain", "revised"))
+
+
+def forgetting_lines(groups: Sequence[tuple[str, Sequence[Row]]]) -> Lines:
+    """Finite cells before and after forgetting."""
+    lines: Numbers = {}
+    for name, rows in groups:
+        good = [row for row in rows if row["sufficient"]]
+        sides = {"before": [row["before"] for row in rows], "after": rows}
+        kept = {"before": [row["before"] for row in good], "after": good}
+        lines[name] = {
+            SHARE.title: {side: mean(row["sufficient"] for row in found) for side, found in sides.items()},
+            SURPLUS.title: {
+                side: max((row["largest_surplus"] for row in found), default=None) for side, found in kept.items()
+            },
+        }
+    return lines
+
+
+def certified_lines(groups: Sequence[tuple[str, Sequence[Row]]]) -> Lines:
+    """Seconds of the certified learner beside the length of an episode."""
+    return {
+        name: {
+            STEPS.title: {"steps": rows[0]["horizon"]},
+            SECONDS.title: {"to label": rows[0]["label_seconds"], "to teach eight runs": rows[0]["teach_seconds"]},
+        }
+        for name, rows in groups
+    }
+
+
+def _add(lines: Numbers, name: str, series: str, rows: Sequence[Row]) -> None:
+    """The numbers of a cell's runs."""
+    bits = surplus(rows).values()
+    known = [one for one in bits if one is not None]
+    played = [row["success"] for row in rows if row["success"] is not None]
+    line = lines.setdefault(name, {})
+    line.setdefault(SHARE.title, {})[series] = mean(row["sufficient"] for row in rows)
+    line.setdefault(SURPLUS.title, {})[series] = max(known) if known and None not in bits else None
+    line.setdefault(SUCCESS.title, {})[series] = mean(played) if played else None
