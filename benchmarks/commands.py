@@ -15,6 +15,7 @@ from pathlib import Path
 TARGET = Path(__file__).parents[1] / "results" / "benchmarks" / "commands.json"
 COHORT = "from pathlib import Path; from diacritic.shipped import cohort; cohort(Path('arm'))"
 COMMANDS = (
+    "python -m diacritic.demo",
     "python -m certify gap --gap2 6",
     "python -m certify signpost-corridor --certificate proof.json --model-json model.json",
     "python -m certify.check proof.json model.json",

@@ -76,7 +76,7 @@ def renewed(text: str, name: str, lines: Sequence[str]) -> str:
 def counts(rows: Sequence[Row]) -> list[str]:
     lines = ["| models, expert | cases | exact | not transitive | bracket | no bits | no answer |"]
     lines.append("|---|---:|---:|---:|---:|---:|---:|")
-    for kind, inside in (("Cassandra's files", is_cassandra), ("PRISM models", lambda row: not is_cassandra(row))):
+    for kind, inside in (("Cassandra", is_cassandra), ("PRISM", lambda row: not is_cassandra(row))):
         for expert in EXPERTS:
             own = [row for row in rows if inside(row) and row["expert"] == expert]
             if own:

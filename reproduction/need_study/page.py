@@ -73,9 +73,9 @@ def _staircases(rows: Sequence[Row]) -> list[str]:
 def _arm(mine: Sequence[Row]) -> list[str]:
     """Recordings of the arm on which no setting was chosen; columns by the number of episodes."""
     sizes = sorted({row["episodes"] for row in mine}, reverse=True)
-    heads = [f"{name}, n = {size}" for size in sizes for name in ("bits", "frames", "classes")]
+    heads = [f"{name} ({size})" for size in sizes for name in ("bits", "frames", "classes")]
     results = [
-        "| the arm, kept for evaluation | " + " | ".join(heads) + " |",
+        "| the arm, kept for evaluation (episodes) | " + " | ".join(heads) + " |",
         "|---|" + "---:|" * len(heads),
     ]
     tasks = {row["family"]: row["family"].partition(" modes")[0].partition(" gap")[0] for row in mine}
