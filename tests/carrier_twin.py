@@ -198,7 +198,7 @@ class Scene:
     parameters: dict[str, Tensor]
 
     @property
-    def places(self) -> list[tuple[int, int, int]]:
+    def steps(self) -> list[tuple[int, int, int]]:
         """(run, t, n) of all steps."""
         runs, T, N = self.trace.step_code.shape
         return [(s, t, n) for s in range(runs) for t in range(T) for n in range(N)]
@@ -244,10 +244,10 @@ def error(prediction: Tensor, target: Tensor, symbolic: bool) -> Tensor:
 
 def gradients(loss: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The gradient of a sum, zero where nothing flows."""
-    found = torch.autograd.grad(loss.sum(), list(parameters.values()), allow_unused=True, retain_graph=True)
+    flow = torch.autograd.grad(loss.sum(), list(parameters.values()), allow_unused=True, retain_graph=True)
     return {
         name: torch.zeros_like(value) if gradient is None else gradient
-        for (name, value), gradient in zip(parameters.items(), found, strict=True)
+        for (name, value), gradient in zip(parameters.items(), flow, strict=True)
     }
 
 
@@ -292,7 +292,7 @@ def assert_engine_agrees(
     weight = counts / counts.sum(1, keepdim=True)
     pull = torch.rand(len(seeds), generator=made, dtype=torch.float64) + 0.5
     schedule = schedule_at(len(seeds))
-    found = []
+    actual = []
 
     def loop(p: Mapping[str, Tensor], a: Architecture, d: Data, w: Tensor) -> Trace:
         return reference.trace(p, a, d, w, gradient)
@@ -300,8 +300,8 @@ def assert_engine_agrees(
     for one in (loop, engine):
         trace = one(parameters, carrier, data, weight)
         losses = torch.stack([term.loss(trace, data, schedule) for term in chosen.terms])
-        found.append((trace.step_code, losses, gradients(losses * pull, parameters)))
-    (codes, losses, flow), (other_codes, other_losses, other_flow) = found
+        actual.append((trace.step_code, losses, gradients(losses * pull, parameters)))
+    (codes, losses, flow), (other_codes, other_losses, other_flow) = actual
     assert torch.equal(codes, other_codes)
     torch.testing.assert_close(other_losses, losses, rtol=1e-12, atol=1e-12)
     for name in parameters:

@@ -89,8 +89,8 @@ def _damage(container: Any, key: Any, fields: list[tuple[Any, Any]], rng: random
         case 1:
             container.insert(rng.randrange(len(container)), copy.deepcopy(container[key]))
         case 2:
-            other, place = rng.choice(fields)
-            container[key] = copy.deepcopy(other[place])
+            other, position = rng.choice(fields)
+            container[key] = copy.deepcopy(other[position])
         case _:
             container[key] = copy.deepcopy(rng.choice(_VALUES))
 

@@ -49,11 +49,11 @@ class LiteralStep(NamedTuple):
 
 def literal_step(codes: list[int], seen: list[int], memory: list[int], action: list[int]) -> LiteralStep:
     """Everything that is said of one run at one step; NaN where nothing is required."""
-    known, classed = list(zip(codes, seen, strict=True)), list(zip(memory, seen, strict=True))
+    coded, classed = list(zip(codes, seen, strict=True)), list(zip(memory, seen, strict=True))
 
     def score(x: list[int], measure: Callable[..., float] = literal_entropy) -> float:
         whole = measure(x, seen)
-        return 1 - measure(x, known) / whole if whole > 1e-9 else float("nan")
+        return 1 - measure(x, coded) / whole if whole > 1e-9 else float("nan")
 
     return LiteralStep(
         literal_entropy(codes, seen),

@@ -22,7 +22,7 @@ class Episodes:
     probe: np.ndarray  # (T, n) int64, what the display shows, −1 where dark
     latents: Latents  # name → (n,)
     choices: Latents  # side, slot, and sag where the load shows one → (n,)
-    place: np.ndarray  # (n, 2) where the object was spawned
+    spawn: np.ndarray  # (n, 2) where the object was spawned
     outcome: dict[str, np.ndarray]  # success, side, slot (bool) and distance (metres) → (n,)
     frames: np.ndarray | None = None  # (T, n, 64, 64, 3) uint8
 
@@ -51,7 +51,7 @@ def expert_episodes(core: FrankaBatch, latents: Mapping[str, Any] | None = None,
         probe,
         core.latents,
         core.choices,
-        core.place,
+        core.spawn,
         core.outcome(),
         np.stack(frames) if frames else None,
     )

@@ -27,13 +27,13 @@ def digest(data: bytes) -> str:
 
 def zoo_answers() -> dict[str, Any]:
     """Every step of every instance, and the joint claims; code counts apart, since a bracket may be closed later."""
-    found = {}
+    actual = {}
     for item in instances():
         document = certify(build(item.name)).to_dict()
         steps = [{key: value for key, value in step.items() if key != "method"} for step in document["steps"]]
         claims = [document[key] for key in ("certified", "observational", "simultaneous", "joint_bracket")]
-        found[item.name] = digest(json.dumps([steps, claims], sort_keys=True).encode())
-    return found
+        actual[item.name] = digest(json.dumps([steps, claims], sort_keys=True).encode())
+    return actual
 
 
 def corpus() -> dict[str, str]:
@@ -46,17 +46,19 @@ def corpus() -> dict[str, str]:
 
 def shipped_codes() -> dict[str, str]:
     """The codes that each shipped policy has on its episodes."""
-    found = {}
+    actual = {}
     for path in sorted(SHIPPED.rglob("codes.npz")):
         codes = np.load(path)["codes"]
         seed = json.loads(path.with_name("run.json").read_text())["run"]["seed"]
-        found[f"seed {seed}"] = digest(np.ascontiguousarray(codes.astype("<u2")).tobytes() + repr(codes.shape).encode())
-    return found
+        actual[f"seed {seed}"] = digest(
+            np.ascontiguousarray(codes.astype("<u2")).tobytes() + repr(codes.shape).encode()
+        )
+    return actual
 
 
 def verdicts() -> dict[str, list[str]]:
     """Ours and the verdict on every line of every results page."""
-    found: dict[str, list[str]] = {}
+    by_study: dict[str, list[str]] = {}
     for comparison in comparisons(Results.read(ROOT / "results")):
         study = comparison.study.name
         for line in comparison.cells:
@@ -67,10 +69,10 @@ def verdicts() -> dict[str, list[str]]:
                 str(line.verdict),
                 digest(json.dumps([rates, line.success], sort_keys=True).encode()),
             ]
-            assert found.setdefault(key, said) == said, key
+            assert by_study.setdefault(key, said) == said, key
         for line in comparison.figures:
-            found[f"{study}: figure {line.figure.name}"] = [str(line.ours), str(line.verdict)]
-    return found
+            by_study[f"{study}: figure {line.figure.name}"] = [str(line.ours), str(line.verdict)]
+    return by_study
 
 
 def state() -> dict[str, Any]:

@@ -46,7 +46,7 @@ def make_run(
         (path / "weights.safetensors").hardlink_to(weights)
     np.savez_compressed(path / "codes.npz", codes=codes)
     parts = ("weights.safetensors", "codes.npz")
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": "recorded" if "task_version" in more else "symbolic",
         "task": task,
         "learner": learner,
@@ -58,7 +58,7 @@ def make_run(
         "requirement": [0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0],
         "sha256": {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in parts},
     }
-    manifest = RunManifest(preset="carousel", steps=10, plan="0", architecture={}, shape={}, **(known | more))
+    manifest = RunManifest(preset="carousel", steps=10, plan="0", architecture={}, shape={}, **(fields | more))
     (path / "run.json").write_text(json.dumps(manifest.to_dict()), encoding="utf-8")
     return path
 

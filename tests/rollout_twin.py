@@ -24,8 +24,8 @@ def random_machine(model: Model, codes: int, seed: int, determined: float = 0.5)
     act = random.dirichlet(np.ones(len(done)), (codes, len(seen)))
     certain = random.random((codes, len(seen))) < determined
     act[certain] = np.eye(len(done))[act[certain].argmax(axis=1)]
-    place, choice = np.argsort(np.argsort(seen)), np.argsort(np.argsort(done))
-    return CodeMachine(move[:, place][:, :, [*choice, len(done)]], act[:, place][:, :, choice])
+    rank, choice = np.argsort(np.argsort(seen)), np.argsort(np.argsort(done))
+    return CodeMachine(move[:, rank][:, :, [*choice, len(done)]], act[:, rank][:, :, choice])
 
 
 class Reader:

@@ -11,11 +11,11 @@ _TRAINED = {"device": "cpu", "versions": {"torch": "9"}, "code_version": "abc", 
 
 def run_of(cell: Cell, seed: int = 0, **more: Any) -> Row:
     """A sufficient and successful run, unless `more` says otherwise."""
-    known = {
+    fields = {
         "cell": cell.name,
         "configuration": cell.digest,
         "task_version": cell.task.version,
         **{name: getattr(cell, name) for name in _FIELDS},
         **_TRAINED,
     }
-    return {**known, "seed": seed, "sufficient": True, "success": 1.0, "rate": {}, "requirement": {}, **more}
+    return {**fields, "seed": seed, "sufficient": True, "success": 1.0, "rate": {}, "requirement": {}, **more}

@@ -7,32 +7,32 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_costs_of_training_are_those_that_were_measured():
-    found = json.loads((ROOT / "results" / "benchmarks" / "training-cuda.json").read_text())
+    document = json.loads((ROOT / "results" / "benchmarks" / "training-cuda.json").read_text())
     page = (ROOT / "docs" / "training.md").read_text()
-    assert f"| one seed, literal loop | {found['literal_loop_s_per_run']:.0f} |" in page
-    assert f"| one seed, captured | {found['carousel_1']['s_per_run']:.2f} |" in page
+    assert f"| one seed, literal loop | {document['literal_loop_s_per_run']:.0f} |" in page
+    assert f"| one seed, captured | {document['carousel_1']['s_per_run']:.2f} |" in page
     for seeds in (8, 32, 64):
-        assert f"| {seeds} seeds together | {found[f'carousel_{seeds}']['s_per_run']:.2f} |" in page
-    assert f"| 32 seeds, full gradient | {found['full_gradient_32']['s_per_run']:.2f} |" in page
-    assert f"| full-history Transformer, 8 seeds together | {found['full_history_8']['s_per_run']:.2f} |" in page
-    assert f"8 seeds together | {found['forecaster_8_s_per_run']:.2f} |" in page
-    assert f"First-time compilation takes {found['first_update_s']:.1f} s" in page
-    assert f"all offsets, 8 seeds together | {found['all_offsets_8']['s_per_run']:.2f} |" in page
+        assert f"| {seeds} seeds together | {document[f'carousel_{seeds}']['s_per_run']:.2f} |" in page
+    assert f"| 32 seeds, full gradient | {document['full_gradient_32']['s_per_run']:.2f} |" in page
+    assert f"| full-history Transformer, 8 seeds together | {document['full_history_8']['s_per_run']:.2f} |" in page
+    assert f"8 seeds together | {document['forecaster_8_s_per_run']:.2f} |" in page
+    assert f"First-time compilation takes {document['first_update_s']:.1f} s" in page
+    assert f"all offsets, 8 seeds together | {document['all_offsets_8']['s_per_run']:.2f} |" in page
     for codes in ("16", "1024"):
-        each = found[f"identification_{codes}_codes_8"]["s_per_run"]
+        each = document[f"identification_{codes}_codes_8"]["s_per_run"]
         assert f"identification, {int(codes):,} codes, 8 seeds together | {each:.2f} |" in page
-    agreement = found["to_sufficiency"]["agreement"]
+    agreement = document["to_sufficiency"]["agreement"]
     assert agreement["beyond_1e-5"] == 0
     assert f"No code of {agreement['steps']:,} is farther" in page
-    errors = [f"{found[f'gradient_error_{kind}']:.1e}" for kind in ("float32", "bfloat16")]
+    errors = [f"{document[f'gradient_error_{kind}']:.1e}" for kind in ("float32", "bfloat16")]
     assert all(error in page for error in errors)
 
 
 def test_the_table_of_targets_trains_as_fast_as_the_page_says():
-    found = json.loads((ROOT / "results" / "benchmarks" / "studies-cuda.json").read_text())
+    document = json.loads((ROOT / "results" / "benchmarks" / "studies-cuda.json").read_text())
     page = (ROOT / "docs" / "training.md").read_text()
-    runs = sum(one["runs"] for one in found["cohorts"])
-    average = sum(one["runs"] * one["s_per_run"] for one in found["cohorts"]) / runs
+    runs = sum(one["runs"] for one in document["cohorts"])
+    average = sum(one["runs"] * one["s_per_run"] for one in document["cohorts"]) / runs
     assert f"{runs} runs of the table of learning targets take {average:.2f} s each" in page
 
 
@@ -57,22 +57,22 @@ def test_distinct_restarts_lose_no_sufficient_seed():
 
 
 def test_need_is_as_fast_as_its_page_says():
-    found = json.loads((ROOT / "results" / "benchmarks" / "need.json").read_text())
+    timed = json.loads((ROOT / "results" / "benchmarks" / "need.json").read_text())
     page = (ROOT / "docs" / "need.md").read_text()
     assert (
-        f"On {found['cores']} cores, 256 episodes × 50 steps × 30 channels take {found['states']['seconds']:.0f} s"
+        f"On {timed['cores']} cores, 256 episodes × 50 steps × 30 channels take {timed['states']['seconds']:.0f} s"
         in page
     )
-    assert f"{found['frames_read']:,} frames of 64² and answering takes {found['frames']['seconds']:.0f} s" in page
-    assert max(found[name]["seconds"] for name in ("states", "states, every step open")) <= 60
-    assert found["frames"]["seconds"] <= 600
-    assert found["frames"]["memory_gb"] < 4
+    assert f"{timed['frames_read']:,} frames of 64² and answering takes {timed['frames']['seconds']:.0f} s" in page
+    assert max(timed[name]["seconds"] for name in ("states", "states, every step open")) <= 60
+    assert timed["frames"]["seconds"] <= 600
+    assert timed["frames"]["memory_gb"] < 4
 
 
 def test_the_running_times_of_commands_are_those_that_were_measured():
-    found = json.loads((ROOT / "results" / "benchmarks" / "commands.json").read_text())
+    document = json.loads((ROOT / "results" / "benchmarks" / "commands.json").read_text())
     page = (ROOT / "docs" / "install.md").read_text()
-    assert len(found["commands"]) >= 9
-    assert found["processor"] in page
-    for command, cost in found["commands"].items():
+    assert len(document["commands"]) >= 9
+    assert document["processor"] in page
+    for command, cost in document["commands"].items():
         assert f"| `{command}` | {cost['cpu_s']:.1f} s | {cost['memory_mb']:.0f} MB |" in page

@@ -127,14 +127,14 @@ def unknown_commands(page: Path) -> list[str]:
     for program, *words in command_lines(page):
         name = words[0] if program == "diacritic" else words[1]
         try:
-            known = name in COMMANDS if program == "diacritic" else find_spec(name.rstrip("…")) is not None
-            if known and program == "diacritic" and name != "certify" and words[1:]:
+            exists = name in COMMANDS if program == "diacritic" else find_spec(name.rstrip("…")) is not None
+            if exists and program == "diacritic" and name != "certify" and words[1:]:
                 tyro.cli(COMMANDS[name], args=words[1:])
             if name == "reproduction" and words[2:] and words[2] != "--help":
                 tyro.cli(REPRODUCTION[words[2]], args=words[3:])
         except (SystemExit, ModuleNotFoundError, KeyError):
-            known = False
-        if not known:
+            exists = False
+        if not exists:
             unknown.append(shlex.join([program, *words]))
     return unknown
 
@@ -201,10 +201,10 @@ def imported(page: Path) -> Iterator[tuple[str, str]]:
                     yield from ((str(node.module), alias.name) for alias in node.names)
 
 
-def defined(place: str) -> str:
+def defined(name: str) -> str:
     """The full name of a module, or of what is in one, where it is defined, whoever hands it on."""
-    found = resolve_name(place)
-    return f"{found.__module__}.{found.__qualname__}" if isinstance(found, FunctionType | type) else place
+    actual = resolve_name(name)
+    return f"{actual.__module__}.{actual.__qualname__}" if isinstance(actual, FunctionType | type) else name
 
 
 def test_what_the_pages_import_is_in_the_reference():

@@ -13,11 +13,11 @@ ALLOWED = {
 
 
 def test_no_file_outside_its_room_knows_the_arm() -> None:
-    found = []
+    mentions = []
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
         if name.startswith("tasks/franka/") or name in ALLOWED:
             continue
         lines = path.read_text(encoding="utf-8").splitlines()
-        found += [f"{name}:{k}: {line.strip()}" for k, line in enumerate(lines, 1) if OWN.search(line)]
-    assert found == []
+        mentions += [f"{name}:{k}: {line.strip()}" for k, line in enumerate(lines, 1) if OWN.search(line)]
+    assert mentions == []

@@ -25,9 +25,9 @@ class Open:
 
     @staticmethod
     def look(state: np.ndarray, observation: str) -> None:
-        for place, name in enumerate(SHOWN):
+        for index, name in enumerate(SHOWN):
             if observation.startswith(name):
-                state[place] = 1 + float(observation.split("=")[1])
+                state[index] = 1 + float(observation.split("=")[1])
 
     @staticmethod
     def choose(state: np.ndarray, observation: str) -> str:

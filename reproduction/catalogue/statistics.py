@@ -34,8 +34,8 @@ def _cells() -> Iterator[Cell]:
         for gap in _TABLE["gap"]:
             yield franka(NAME, task("two-cues", gap=gap), learner, preset="release", beta=2e-3, seeds=_TABLE["of"])
         for first in (10, 20):
-            place = task("two-cues", first_gap=first, gap=6)
-            yield franka(NAME, place, learner, preset="release", beta=2e-3, seeds=_TABLE["gap1_sweep_seeds"])
+            instance = task("two-cues", first_gap=first, gap=6)
+            yield franka(NAME, instance, learner, preset="release", beta=2e-3, seeds=_TABLE["gap1_sweep_seeds"])
 
 
 CELLS = tuple(_cells())
@@ -74,13 +74,13 @@ def both_classes(cells: Sequence[Cell]) -> Rows:
     """Two rows a run: the class of the grasp and that of the place; none while a cell lacks runs."""
 
     def rows(results: Results) -> list[Observed]:
-        found: list[Observed] = []
+        observed: list[Observed] = []
         for cell in cells if gathered(results, cells) else ():
             first, second = _gaps(cell)
             for row in results.complete(cell):
                 steps = {"grasp": first + 1.0, "place": first + 1.0 + _GRASP + second}
-                found += [Observed(cell, _run(row), far, _kept(row, window)) for window, far in steps.items()]
-        return found
+                observed += [Observed(cell, _run(row), far, _kept(row, window)) for window, far in steps.items()]
+        return observed
 
     return rows
 
@@ -90,8 +90,8 @@ def _one_class(cells: Sequence[Cell], distance: Callable[[Cell], float], kept: C
 
     def rows(results: Results) -> list[Observed]:
         complete = cells if gathered(results, cells) else ()
-        known = [(cell, row) for cell in complete for row in results.complete(cell)]
-        return [Observed(cell, _run(row), distance(cell), float(kept(row))) for cell, row in known]
+        runs = [(cell, row) for cell in complete for row in results.complete(cell)]
+        return [Observed(cell, _run(row), distance(cell), float(kept(row))) for cell, row in runs]
 
     return rows
 
@@ -132,28 +132,28 @@ def estimate(
     try:
         fit = logistic([row.kept for row in rows], factors(rows), clusters, replicates)
     except UserError as error:
-        if error.place in ("success", "factors"):
+        if error.where in ("success", "factors"):
             return None
         raise
     return None if name in fit.unbounded or 2 * fit.failed > replicates else fit[name]
 
 
-def point(found: Coefficient) -> Value:
-    return value(found.value)
+def point(coefficient: Coefficient) -> Value:
+    return value(coefficient.value)
 
 
-def p_value(found: Coefficient) -> Value:
-    return value(found.p)
+def p_value(coefficient: Coefficient) -> Value:
+    return value(coefficient.p)
 
 
-def robust(found: Coefficient) -> Value:
+def robust(coefficient: Coefficient) -> Value:
     """The 95 % interval whose errors are robust to clusters."""
-    return Range(found.low, found.high)
+    return Range(coefficient.low, coefficient.high)
 
 
-def redrawn(found: Coefficient) -> Value | None:
+def redrawn(coefficient: Coefficient) -> Value | None:
     """The 95 % interval over redrawn clusters."""
-    return None if found.redrawn is None else Range(*found.redrawn)
+    return None if coefficient.redrawn is None else Range(*coefficient.redrawn)
 
 
 def regression(
@@ -163,8 +163,8 @@ def regression(
 
     def derive(results: Results) -> Value | None:
         seen = rows(results)
-        found = estimate(seen, factors, name, by, replicates)
-        told = None if found is None else tell(found)
+        coefficient = estimate(seen, factors, name, by, replicates)
+        told = None if coefficient is None else tell(coefficient)
         return NO_ESTIMATE if seen and told is None else told
 
     return derive
@@ -185,10 +185,10 @@ def _falling(results: Results) -> Value | None:
     rows = both_classes(CELLS)(results)
     own = [[row for row in rows if row.cell.learner == learner] for learner in _KEYS]
     slopes = [estimate(mine, distance_alone, "distance") for mine in own]
-    known = [slope.value for slope in slopes if slope is not None]
-    if len(known) < len(slopes):
+    values = [slope.value for slope in slopes if slope is not None]
+    if len(values) < len(slopes):
         return NO_ESTIMATE if rows else None
-    return value(sum(slope < 0 for slope in known))
+    return value(sum(slope < 0 for slope in values))
 
 
 def _corridor(learner: str) -> Rows:
@@ -223,8 +223,8 @@ def _maze(cues: int, *learners: str) -> Rows:
 
 
 def _intervals() -> Value:
-    known = figure("stats.intervals", "wilson95_of_8")
-    return Profile(tuple(end for line in known for end in wilson(line["sufficient"], 8)))
+    lines = figure("stats.intervals", "wilson95_of_8")
+    return Profile(tuple(end for line in lines for end in wilson(line["sufficient"], 8)))
 
 
 def _below(results: Results) -> Value | None:
@@ -235,8 +235,8 @@ def _below(results: Results) -> Value | None:
     for cell in CELLS:
         rows = results.complete(cell)
         counts[f"{cell.name} {cell.learner}"] = (sum(int(_kept(row, "place")) for row in rows), len(rows))
-    found = contrasts(counts)
-    return Count(sum(pair.p < 0.05 for pair in found), len(found))
+    pairs = contrasts(counts)
+    return Count(sum(pair.p < 0.05 for pair in pairs), len(pairs))
 
 
 def _slopes() -> Iterator[Figure]:

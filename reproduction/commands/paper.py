@@ -61,7 +61,7 @@ class Report:
         shown = report(*self.inputs, out=self.out, film=self.film, ledgers=paper_section.view)
         print(self.out)
         for item in shown.left_out:
-            print(f"left out: {item.place}: {item.reason}")
+            print(f"left out: {item.where}: {item.reason}")
         return 0
 
 

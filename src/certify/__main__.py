@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(end="", flush=True)
     except UserError as error:
         is_file = options.model and (Path(options.model).suffix or Path(options.model).exists())
-        named = is_file and error.place in (options.model, Path(options.model).name)
+        named = is_file and error.where in (options.model, Path(options.model).name)
         return _refuse(f"{options.model}: {error.reason if named else error}" if is_file else str(error))
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -359,7 +359,7 @@ def _write(result: _Result, outputs: dict[str, str]) -> int:
                 written.append(path)
         except UserError as error:
             option = f"--{key.replace('_', '-')}"
-            refused.append(str(error) if error.place == option else f"{option}: {error}")
+            refused.append(str(error) if error.where == option else f"{option}: {error}")
     if "-" not in outputs.values():
         result.show()
         for path in written:

@@ -46,8 +46,8 @@ def certificate_lines(answer: Answer) -> Iterator[str]:
             steps.write(_text(_step(answer, t, ids[t], tests)) + "\n")
         head = {"format": FORMAT, "model_sha256": answer.model.digest, "horizon": graph.horizon}
         yield _text({**head, "observational": answer.observational})[:-1] + ',\n"steps":[\n'
-        for t, place in enumerate(reversed(begin)):
-            steps.seek(place)
+        for t, offset in enumerate(reversed(begin)):
+            steps.seek(offset)
             yield steps.readline().removesuffix("\n") + (",\n" if t + 1 < graph.horizon else "]")
     for key, value in _machines(answer, ids).items():
         yield f',\n"{key}":{_text(value)}'

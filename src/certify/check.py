@@ -46,8 +46,8 @@ class Malformed(Exception):
         self.way: list[str | int] = []  # the keys that lead to the place, the last one first
 
     def __str__(self) -> str:
-        place = ".".join(str(key)[:40] for key in reversed(self.way[-8:]))
-        return f"{place!a}: {self.args[0]}" if place else str(self.args[0])
+        where = ".".join(str(key)[:40] for key in reversed(self.way[-8:]))
+        return f"{where!a}: {self.args[0]}" if where else str(self.args[0])
 
 
 class LimitReached(Exception):
@@ -373,20 +373,20 @@ class Checker:
 
     def read_node(self, t: int, node: dict[str, Any], empirical: bool) -> None:
         """One history: its law is the average of its laws, and its actions must be drawn by that average."""
-        place, edges = f"model, step {t + 1}", node["edges"]
+        where, edges = f"model, step {t + 1}", node["edges"]
         following = self.seen[t + 1] if t + 1 < len(self.seen) else []
         shares = self.sums((self.canonical(law), share) for share, law in node["laws"])
         possible = min(shares.values(), default=0) > 0
         possible = possible and all(p > 0 and child < len(following) for _, child, p in edges)
-        require(possible, f"{place}: impossible edges or laws", Malformed)
+        require(possible, f"{where}: impossible edges or laws", Malformed)
         node["laws"] = [(share, self.laws[law]) for law, share in shares.items()]
         mean = self.sums((action, share * p) for share, law in node["laws"] for action, p in law.items())
         self.law[t].append(self.canonical(mean))
         if following and not empirical:
             drawn = self.sums((action, p) for action, _, p in edges)
-            require(drawn == mean, f"{place}: the actions are not drawn by the laws", Malformed)
+            require(drawn == mean, f"{where}: the actions are not drawn by the laws", Malformed)
         continuations = {(action, following[child]): child for action, child, _ in edges}
-        require(len(continuations) == len(edges), f"{place}: two edges have one continuation", Malformed)
+        require(len(continuations) == len(edges), f"{where}: two edges have one continuation", Malformed)
         self.after[t].append(continuations)
         self.mixed = self.mixed or len(shares) > 1
 
@@ -430,37 +430,37 @@ class Checker:
 
     def check_step(self, t: int, after: Outcomes) -> Outcomes:
         """Both ends of one step; takes the outcomes of the next one and returns its own."""
-        step, place = self.steps[t], f"step {t + 1}"
+        step, where = self.steps[t], f"step {t + 1}"
         cells, words, prices, exact = step["cells"], step["words"], step.get("prices", {}), "rate" in step
-        home = self.labels(t, cells, place)
+        home = self.labels(t, cells, where)
         upper = self.interval(self.entropy(t, cells))
         for cell in cells:
-            require(self.shareable((t, history) for history in cell), f"{place}: a cell holds a conflict")
-        require(step["rate" if exact else "upper"] == upper, f"{place}: the entropy of the cells is in {upper}")
-        known = {*self.seen[t]}
-        require(known >= prices.keys() and known >= words.keys(), f"{place}: an observation does not occur")
+            require(self.shareable((t, history) for history in cell), f"{where}: a cell holds a conflict")
+        require(step["rate" if exact else "upper"] == upper, f"{where}: the entropy of the cells is in {upper}")
+        occurring = {*self.seen[t]}
+        require(occurring >= prices.keys() and occurring >= words.keys(), f"{where}: an observation does not occur")
         outcomes = [tuple(self.follow(t, h, w, after) for w in words.get(o, ())) for h, o in enumerate(self.seen[t])]
         lower, blocks = Terms(), list[list[int]]()
         for observation, fiber in grouped((o, history) for history, o in enumerate(self.seen[t])).items():
             components = self.split(fiber, outcomes)
-            charges = self.charges(prices.get(observation), components, place)
+            charges = self.charges(prices.get(observation), components, where)
             for (types, conflicts), charge in zip(components, charges, strict=True):
                 block = [*chain(*types)]
                 inside = grouped((home[history], self.mass[t][history]) for history in block).values()
-                self.prove(self.masses(t, types), conflicts, charge, [*map(sum, inside)] if exact else [], place)
+                self.prove(self.masses(t, types), conflicts, charge, [*map(sum, inside)] if exact else [], where)
                 lower.append((Fraction(sum(self.masses(t, types)), self.total) * self.sum(charge), 2))
                 blocks.append(block)
         if not exact:
             proved = self.interval(self.entropy(t, blocks) + lower)
-            require(proved == step["lower"], f"{place}: the evidence proves {proved}")
+            require(proved == step["lower"], f"{where}: the evidence proves {proved}")
         return outcomes
 
-    def charges(self, given: Prices | None, components: list[Component], place: str) -> Prices:
+    def charges(self, given: Prices | None, components: list[Component], where: str) -> Prices:
         """The price of every type of every component; the certificate lists those of components of several types."""
         free = [[Fraction(0)] * len(types) for types, _ in components]
         several = [row for row in free if len(row) > 1]
         listed = several if given is None else given
-        require([*map(len, listed)] == [*map(len, several)], f"{place}: not one price for every type")
+        require([*map(len, listed)] == [*map(len, several)], f"{where}: not one price for every type")
         rows = iter(listed)
         return [next(rows) if len(row) > 1 else row for row in free]
 
@@ -473,12 +473,12 @@ class Checker:
         child = self.after[t][history].get((action, observation))
         return None if child is None or k >= len(after[child]) else after[child][k]
 
-    def labels(self, t: int, cells: list[list[int]], place: str) -> list[int]:
+    def labels(self, t: int, cells: list[list[int]], where: str) -> list[int]:
         """The cell of each history, where cells partition the histories of a step and have one observation each."""
-        require([] not in cells and cells == sorted(map(sorted, cells)), f"{place}: cells are not in order", Malformed)
+        require([] not in cells and cells == sorted(map(sorted, cells)), f"{where}: cells are not in order", Malformed)
         good = sorted(chain(*cells)) == [*range(len(self.seen[t]))]
         good = good and all(len({self.seen[t][history] for history in cell}) == 1 for cell in cells)
-        require(good, f"{place}: the cells are no partition of the histories of each observation")
+        require(good, f"{where}: the cells are no partition of the histories of each observation")
         return [k for _, k in sorted((history, k) for k, cell in enumerate(cells) for history in cell)]
 
     def shareable(self, group: Iterable[tuple[int, int]]) -> bool:
@@ -536,7 +536,7 @@ class Checker:
             result = [mask | everyone ^ alike[law] for mask, law in zip(result, column, strict=True)]
         return result
 
-    def prove(self, masses: Ints, apart: Ints, prices: list[Fraction], cells: Ints, place: str) -> None:
+    def prove(self, masses: Ints, apart: Ints, prices: list[Fraction], cells: Ints, where: str) -> None:
         """No compatible set of types is charged more than it costs; and, for an exact rate, no partition of the
         component into compatible sets has less entropy than the cells, whose masses in it are given.
 
@@ -545,11 +545,11 @@ class Checker:
         """
         paid = [math.ceil(y * 2**BITS) - 1 for y in prices]
         budget = max(-1, sum(cost(mass, sum(masses))[1] for mass in cells) - sum(paid)) if cells else -1
-        sets = self.affordable(masses, apart, prices, budget, place)
+        sets = self.affordable(masses, apart, prices, budget, where)
         if cells:
-            self.cover(masses, sets, budget, cells, place)
+            self.cover(masses, sets, budget, cells, where)
 
-    def affordable(self, masses: Ints, apart: Ints, prices: list[Fraction], budget: int, place: str) -> list[Priced]:
+    def affordable(self, masses: Ints, apart: Ints, prices: list[Fraction], budget: int, where: str) -> list[Priced]:
         """Every compatible set whose slack may be within the budget; none may have a slack below zero."""
         total, paid, result = sum(masses), [math.ceil(y * 2**BITS) for y in prices], list[Priced]()
         waiting = [(0, 0, 0, (1 << len(masses)) - 1)]  # chosen types, their mass, their price, types that may follow
@@ -564,14 +564,14 @@ class Checker:
                 if slack < 0:
                     y = self.sum(prices[k] for k in members(chosen))
                     exact = [(Fraction(mass, total), total), (Fraction(-mass, total), mass), (-y, 2)]
-                    require(self.sign(exact) >= 0, f"{place}: the prices overcharge a compatible set")
+                    require(self.sign(exact) >= 0, f"{where}: the prices overcharge a compatible set")
                 result.append(Priced(slack, chosen, mass))
             for k in members(free):
                 free ^= 1 << k
                 waiting.append((chosen | 1 << k, mass + masses[k], charge + paid[k], free & ~apart[k]))
         return result
 
-    def cover(self, masses: Ints, sets: list[Priced], budget: int, cells: Ints, place: str) -> None:
+    def cover(self, masses: Ints, sets: list[Priced], budget: int, cells: Ints, where: str) -> None:
         """Try every partition into sets whose slacks stay within the budget: none has less entropy than the cells."""
         total, none = sum(masses), tuple[int, ...]()
         # types left, types just taken, masses of the sets so far, sets, budget
@@ -585,7 +585,7 @@ class Checker:
             filled = Counter(chosen) + Counter({heaviest: full}) + Counter([remainder])  # majorises all that may follow
             if (rest and not usable) or self.compare(filled, cells) <= 0:
                 continue
-            require(rest, f"{place}: the evidence allows a partition of less entropy than the cells")
+            require(rest, f"{where}: the evidence allows a partition of less entropy than the cells")
             choices = {k: sum(item.chosen >> k & 1 for item in usable) for k in members(rest)}
             k = min(choices, key=choices.__getitem__)  # the type with the fewest sets to go into
             for item in usable:
@@ -641,9 +641,9 @@ class Checker:
                 if (not cell or self.seen[t][cell[0][1]] == observation) and self.shareable(cell + unit):
                     waiting.append((left[1:], [*cells[:j], cell + unit, *cells[j + 1 :]]))
 
-    def check_rules(self, labels: list[list[int]], stationary: bool, place: str) -> None:
+    def check_rules(self, labels: list[list[int]], stationary: bool, where: str) -> None:
         """Labels that a machine can keep: with an observation they decide the law, with a continuation the next one."""
-        require([*map(len, labels)] == [*map(len, self.law)], f"{place}: not one label for every history")
+        require([*map(len, labels)] == [*map(len, self.law)], f"{where}: not one label for every history")
         laws: dict[tuple[int, str, int], str] = {}
         moves: dict[tuple[int, tuple[str, str], int], int] = {}
         for t, row in enumerate(labels):
@@ -653,7 +653,7 @@ class Checker:
                 good = laws.setdefault((clock, self.seen[t][history], label), law := self.law[t][history]) == law
                 for u, child in self.after[t][history].items():
                     good = good and moves.setdefault((clock, u, label), labels[t + 1][child]) == labels[t + 1][child]
-                require(good, f"{place}: step {t + 1}: one label would need two laws or two next labels")
+                require(good, f"{where}: step {t + 1}: one label would need two laws or two next labels")
 
     def check_code(self, name: str, count: int, labels: list[list[int]], clique: list[list[int]]) -> str:
         """A machine with `count` labels, and as many histories of which no two can share a label."""

@@ -53,8 +53,8 @@ def require(holds: object, reason: str) -> None:
         raise Rejected(reason)
 
 
-def malformed(place: str, reason: str) -> NoReturn:
-    raise Malformed(f"{place[:80]}: {reason}")
+def malformed(where: str, reason: str) -> NoReturn:
+    raise Malformed(f"{where[:80]}: {reason}")
 
 
 def parse(source: str, what: str) -> Any:
@@ -72,57 +72,57 @@ def parse(source: str, what: str) -> Any:
         raise Malformed(f"{what}: not JSON, {str(error)[:80]}") from None
 
 
-def obj(value: Any, place: str, needed: Iterable[str] = (), optional: Iterable[str] | None = None) -> dict[str, Any]:
+def obj(value: Any, where: str, needed: Iterable[str] = (), optional: Iterable[str] | None = None) -> dict[str, Any]:
     """An object with known keys; any keys where `optional` is None."""
     if not isinstance(value, dict):
-        malformed(place, "expected an object")
+        malformed(where, "expected an object")
     for key in needed:
         if key not in value:
-            malformed(place, f"the key {key!r} is missing")
+            malformed(where, f"the key {key!r} is missing")
     for key in value:
         if optional is not None and key not in optional and key not in needed:
-            malformed(place, f"unknown key {key[:40]!r}")
+            malformed(where, f"unknown key {key[:40]!r}")
     return value
 
 
-def array(value: Any, place: str, length: int | None = None) -> list[Any]:
+def array(value: Any, where: str, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or (length is not None and len(value) != length):
-        malformed(place, "expected a list" if length is None else f"expected a list of {length}")
+        malformed(where, "expected a list" if length is None else f"expected a list of {length}")
     return value
 
 
-def name(value: Any, place: str) -> str:
+def name(value: Any, where: str) -> str:
     if type(value) is not str or re.search("[\ud800-\udfff]", value):
-        malformed(place, "expected text")
+        malformed(where, "expected text")
     return value
 
 
-def whole(value: Any, place: str) -> int:
+def whole(value: Any, where: str) -> int:
     if type(value) is not Number or not re.fullmatch("[0-9]{1,9}", value):
-        malformed(place, "expected a whole number")
+        malformed(where, "expected a whole number")
     return int(value)
 
 
-def rational(value: Any, place: str) -> Fraction:
+def rational(value: Any, where: str) -> Fraction:
     if type(value) not in (str, Number) or not RATIONAL.fullmatch(value):
-        malformed(place, 'expected a rational such as "1/4"')
+        malformed(where, 'expected a rational such as "1/4"')
     return Fraction(value)
 
 
-def common(values: Iterable[Fraction], place: str) -> int:
+def common(values: Iterable[Fraction], where: str) -> int:
     """The least common denominator, while it is of a size that can be worked with."""
     result = 1
     for value in values:
         result = lcm(result, value.denominator)
         if result.bit_length() > MAX_BITS:
-            raise LimitReached(f"{place}: a common denominator of more than {MAX_BITS} bits")
+            raise LimitReached(f"{where}: a common denominator of more than {MAX_BITS} bits")
     return result
 
 
-def ends(value: Any, place: str) -> tuple[str, str]:
-    low, high = array(value, place, 2)
+def ends(value: Any, where: str) -> tuple[str, str]:
+    low, high = array(value, where, 2)
     if not all(type(end) is str and DECIMAL.fullmatch(end) for end in (low, high)):
-        malformed(place, "expected two decimals of 15 digits")
+        malformed(where, "expected two decimals of 15 digits")
     return low, high
 
 
@@ -138,34 +138,34 @@ class Process:
         self.law: list[dict[str, Fraction]] = []
         self.moves: list[dict[str, dict[int, Fraction]]] = []
         for k, state in enumerate(states):
-            place = f"states[{k}]"
-            obj(state, place, ("obs", "law"), ("moves",))
-            self.shown.append(name(state["obs"], place))
-            law = {name(a, place): rational(p, place) for a, p in obj(state["law"], place).items()}
-            self.law.append(self.distribution(law, place))
-            moves = obj(state.get("moves", {}), place)
+            where = f"states[{k}]"
+            obj(state, where, ("obs", "law"), ("moves",))
+            self.shown.append(name(state["obs"], where))
+            law = {name(a, where): rational(p, where) for a, p in obj(state["law"], where).items()}
+            self.law.append(self.distribution(law, where))
+            moves = obj(state.get("moves", {}), where)
             if not moves.keys() <= self.law[-1].keys():
-                malformed(place, "moves by an action that the law does not take")
-            self.moves.append({a: self.row(row, place, len(states)) for a, row in moves.items()})
+                malformed(where, "moves by an action that the law does not take")
+            self.moves.append({a: self.row(row, where, len(states)) for a, row in moves.items()})
         self.start = self.row(document["start"], "start", len(states))
         self.sha256 = hashlib.sha256(self.canonical()).hexdigest()
 
     @staticmethod
-    def distribution(law: dict[Any, Fraction], place: str) -> dict[Any, Fraction]:
-        common(law.values(), place)
+    def distribution(law: dict[Any, Fraction], where: str) -> dict[Any, Fraction]:
+        common(law.values(), where)
         if sum(law.values()) != 1 or min(law.values()) < 0:
-            malformed(place, "not a distribution")
+            malformed(where, "not a distribution")
         return {key: p for key, p in law.items() if p}
 
-    def row(self, value: Any, place: str, size: int) -> dict[int, Fraction]:
+    def row(self, value: Any, where: str, size: int) -> dict[int, Fraction]:
         row: dict[int, Fraction] = {}
-        for entry in array(value, place):
-            state, p = array(entry, place, 2)
-            x = whole(state, place)
+        for entry in array(value, where):
+            state, p = array(entry, where, 2)
+            x = whole(state, where)
             if x >= size or x in row:
-                malformed(place, "a state that does not exist, or is listed twice")
-            row[x] = rational(p, place)
-        return self.distribution(row, place)
+                malformed(where, "a state that does not exist, or is listed twice")
+            row[x] = rational(p, where)
+        return self.distribution(row, where)
 
     def canonical(self) -> bytes:
         """States in their order, lowest terms, sorted keys, no spaces."""
@@ -244,7 +244,7 @@ class Checker:
         nodes: list[Node] = []
         for shown in self.first:
             weights = {x: p for x, p in self.process.start.items() if self.process.shown[x] == shown}
-            nodes.append((self.known(weights, exact), exact, ()))
+            nodes.append((self.posterior(weights, exact), exact, ()))
         numbers = {self.key(node): k for k, node in enumerate(nodes)}
         for node in nodes:
             rays = self.rays(node)
@@ -302,7 +302,7 @@ class Checker:
         require(not any(any(rest(vector)) for vector in asked), "columns: they do not decide what follows")
         return columns
 
-    def known(self, weights: dict[int, Fraction], exact: bool) -> Posterior:
+    def posterior(self, weights: dict[int, Fraction], exact: bool) -> Posterior:
         total = sum(weights.values())
         return tuple(sorted((x, p / total if exact else Fraction(1)) for x, p in weights.items()))
 
@@ -315,7 +315,7 @@ class Checker:
         first = self.rays((origin, exact, longer[:1])) if labels else rays
         weights = {x: p for ray in first for x, p in ray.items()}
         exact = self.claims["grain"] == "posteriors"  # then there is one ray
-        return self.known(weights, exact), exact, longer[1:]
+        return self.posterior(weights, exact), exact, longer[1:]
 
     def rays(self, node: Node) -> list[dict[int, Fraction]]:
         origin, exact, labels = node
@@ -343,39 +343,39 @@ class Checker:
                 total[action] = total.get(action, Fraction(0)) + weight * p
         return {action: p / sum(ray.values()) for action, p in total.items()}
 
-    def machine(self, value: Any, place: str) -> tuple[int, dict[str, int], dict[tuple[int, str, str], int]]:
+    def machine(self, value: Any, where: str) -> tuple[int, dict[str, int], dict[tuple[int, str, str], int]]:
         """(number of codes, first codes by observation, moves by code, action and observation)."""
-        obj(value, place, ("codes", "first", "moves"), ())
-        count = whole(value["codes"], place)
+        obj(value, where, ("codes", "first", "moves"), ())
+        count = whole(value["codes"], where)
 
         def code(given: Any) -> int:
-            found = whole(given, place)
-            require(found < count, f"{place}: a code that is not below {count}")
-            return found
+            parsed = whole(given, where)
+            require(parsed < count, f"{where}: a code that is not below {count}")
+            return parsed
 
-        first = {name(o, place): code(c) for o, c in obj(value["first"], place).items()}
+        first = {name(o, where): code(c) for o, c in obj(value["first"], where).items()}
         moves: dict[tuple[int, str, str], int] = {}
-        for entry in array(value["moves"], place):
-            c, a, o, d = array(entry, place, 4)
-            key = (code(c), name(a, place), name(o, place))
+        for entry in array(value["moves"], where):
+            c, a, o, d = array(entry, where, 4)
+            key = (code(c), name(a, where), name(o, where))
             if key in moves:
-                malformed(place, "a move is given twice")
+                malformed(where, "a move is given twice")
             moves[key] = code(d)
         return count, first, moves
 
-    def right(self, machine: Any, place: str) -> set[tuple[int, int]]:
+    def right(self, machine: Any, where: str) -> set[tuple[int, int]]:
         """Every (node, code) that can be reached; one law for each observation and code."""
         _, first, moves = machine
-        require(self.first.keys() <= first.keys(), f"{place}: a first observation has no code")
+        require(self.first.keys() <= first.keys(), f"{where}: a first observation has no code")
         waiting = [(node, first[shown]) for shown, node in self.first.items()]
         reached = set(waiting)
         played: dict[tuple[str, int], dict[str, Fraction]] = {}
         for node, code in waiting:
             law = played.setdefault((self.seen[node], code), self.law[node])
-            require(law == self.law[node], f"{place}: code {code} means two laws under {self.seen[node]!a}")
+            require(law == self.law[node], f"{where}: code {code} means two laws under {self.seen[node]!a}")
             for label, target in self.after[node].items():
                 self.spend(2)
-                require((code, *label) in moves, f"{place}: no move from code {code} after {label!a}")
+                require((code, *label) in moves, f"{where}: no move from code {code} after {label!a}")
                 pair = (target, moves[code, *label])
                 if pair not in reached:
                     reached.add(pair)
@@ -541,16 +541,16 @@ class Checker:
             worth.append(context.multiply(total, context.ln(total)) if good else None)
         best: list[tuple[Decimal, int]] = [(Decimal(0), 0)]
         for chosen in range(1, everything + 1):
-            top, found = 1 << chosen.bit_length() - 1, (Decimal("-Infinity"), 0)
+            top, optimum = 1 << chosen.bit_length() - 1, (Decimal("-Infinity"), 0)
             others = subset = chosen ^ top
             while True:
                 value = worth[subset | top]
                 if value is not None:
-                    found = max(found, (context.add(value, best[others ^ subset][0]), subset | top))
+                    optimum = max(optimum, (context.add(value, best[others ^ subset][0]), subset | top))
                 if not subset:
                     break
                 subset = (subset - 1) & others
-            best.append(found)
+            best.append(optimum)
         result, left = [], everything
         while left:
             result.append(best[left][1])
@@ -562,12 +562,12 @@ class Checker:
         self.spend(1 + len(first) // 8)
         return any(a is not None and b is not None and a != b for a, b in zip(first, second, strict=True))
 
-    def word(self, value: Any, place: int) -> Word:
+    def word(self, value: Any, position: int) -> Word:
         parts = array(value, "words")
         if not parts:
             return None
         action, shown, k = array(parts, "words", 3)
-        if whole(k, "words") >= place:
+        if whole(k, "words") >= position:
             malformed("words", "a word goes on with a later one")
         return (name(action, "words"), name(shown, "words")), int(k)
 
@@ -599,18 +599,18 @@ class Checker:
                 require(self.conflict(first, second), "codes: two histories of the clique can share a code")
         return f"no machine that is right for ever has fewer than {count} codes"
 
-    def follow(self, history: Any, place: str) -> int:
+    def follow(self, history: Any, where: str) -> int:
         """The node that a history leads to."""
-        words = [name(word, place) for word in array(history, place)]
+        words = [name(word, where) for word in array(history, where)]
         if len(words) % 2 == 0:
-            malformed(place, "a history begins and ends with an observation")
-        require(words[0] in self.first, f"{place}: the observation {words[0]!a} never comes first")
-        return self.walk(self.first[words[0]], list(zip(words[1::2], words[2::2], strict=True)), place)
+            malformed(where, "a history begins and ends with an observation")
+        require(words[0] in self.first, f"{where}: the observation {words[0]!a} never comes first")
+        return self.walk(self.first[words[0]], list(zip(words[1::2], words[2::2], strict=True)), where)
 
-    def walk(self, node: int, labels: list[Label], place: str) -> int:
+    def walk(self, node: int, labels: list[Label], where: str) -> int:
         for label in labels:
             self.spend(1)
-            require(label in self.after[node], f"{place}: {label!a} cannot follow")
+            require(label in self.after[node], f"{where}: {label!a} cannot follow")
             node = self.after[node][label]
         return node
 

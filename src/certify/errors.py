@@ -2,12 +2,12 @@
 
 
 class UserError(ValueError):
-    """The input is not a finite model; `place` is its path, such as ``episodes[3].steps[2].action_law``."""
+    """The input is not a finite model; `where` is its path, such as ``episodes[3].steps[2].action_law``."""
 
-    def __init__(self, place: str, reason: str) -> None:
-        self.place = place
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
         self.reason = reason
-        super().__init__(f"{place}: {reason}" if place else reason)
+        super().__init__(f"{where}: {reason}" if where else reason)
 
 
 class OffSupportError(LookupError):

@@ -233,9 +233,9 @@ def _range_bound(key: Ints, rows: NDArray[np.float64], masses: Masses, width: fl
 
 def _likeliest(key: Ints, values: NDArray[np.float64], mass: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     """Of each entry, the largest mass of an interval of that width, of its own key, which holds it."""
-    place = values + key * (2 + 2 * width)  # keys far apart: one line for all
-    order = np.argsort(place, kind="stable")
-    line, total = place[order], np.concatenate([[0.0], np.cumsum(mass[order])])
+    shifted = values + key * (2 + 2 * width)  # keys far apart: one line for all
+    order = np.argsort(shifted, kind="stable")
+    line, total = shifted[order], np.concatenate([[0.0], np.cumsum(mass[order])])
     best = total[np.searchsorted(line, line + width, side="right")] - total[:-1]  # of intervals that begin at an entry
     first = np.searchsorted(line, line - width, side="left")
     span = np.arange(len(line)) - first + 1

@@ -55,9 +55,9 @@ def read(answer: Answer) -> dict[str, Any]:
 
 def check_against_twin(document: Document) -> None:
     """Every number of every step, and the claims at the top."""
-    twin, found = Twin(document), read(certify(Model.from_episodes(document), seconds=5))
-    assert found["horizon"] == len(found["steps"]) == twin.horizon
-    for t, step in enumerate(found["steps"]):
+    twin, actual = Twin(document), read(certify(Model.from_episodes(document), seconds=5))
+    assert actual["horizon"] == len(actual["steps"]) == twin.horizon
+    for t, step in enumerate(actual["steps"]):
         assert (step["t"], step["histories"]) == (t + 1, len(twin.levels[t]))
         assert step["H_history"] == pytest.approx(twin.history_entropy(t), abs=1e-13)
         assert step["H_G"] == pytest.approx(twin.behavioural_entropy(t), abs=1e-13)
@@ -73,16 +73,16 @@ def check_against_twin(document: Document) -> None:
         assert step["anticipatory"] == pytest.approx(step["upper"] - step["H_G"], abs=1e-15)
     for name, holds in (("a2", twin.a2), ("a4", twin.a4), ("transitive", twin.transitive)):
         failing = [t + 1 for t in range(twin.horizon) if not holds(t)]
-        assert found[name] == {"holds": not failing, "failing_steps": failing}
-    assert found["observational"] == (not found["a2"]["holds"])
-    assert found["certified"] is True
+        assert actual[name] == {"holds": not failing, "failing_steps": failing}
+    assert actual["observational"] == (not actual["a2"]["holds"])
+    assert actual["certified"] is True
     exhaustive = Exhaustive(twin)
     minima = [exhaustive.bits(cost) for cost in exhaustive.colouring_minima()]
-    assert [step["rate"] for step in found["steps"]] == pytest.approx(minima, abs=1e-12)
-    assert [step["states"] for step in found["steps"]] == [exhaustive.fewest_states(t) for t in range(twin.horizon)]
-    assert found["simultaneous"] is exhaustive.simultaneous()
-    assert found["joint_sum"] == pytest.approx(exhaustive.least_sum(), abs=1e-12)
-    assert found["joint_bracket"] == [found["joint_sum"]] * 2
+    assert [step["rate"] for step in actual["steps"]] == pytest.approx(minima, abs=1e-12)
+    assert [step["states"] for step in actual["steps"]] == [exhaustive.fewest_states(t) for t in range(twin.horizon)]
+    assert actual["simultaneous"] is exhaustive.simultaneous()
+    assert actual["joint_sum"] == pytest.approx(exhaustive.least_sum(), abs=1e-12)
+    assert actual["joint_bracket"] == [actual["joint_sum"]] * 2
 
 
 @settings(max_examples=60)
@@ -99,37 +99,37 @@ def test_answers_without_classes_are_those_of_the_twin() -> None:
 
 @pytest.mark.parametrize("name", ["gap", "three-histories", "lost-cue", "running-parity", "re-reveal"])
 def test_the_format_has_every_key(name: str) -> None:
-    found = read(certify(build(name)))
-    assert found.keys() >= TOP
-    assert all(step.keys() >= STEP for step in found["steps"])
-    assert [step["t"] for step in found["steps"]] == list(range(1, found["horizon"] + 1))
-    assert set(found["proof"].values()) <= {"certified", "solver result, not certified", "undecided"}
-    assert found["proof"].keys() >= {"rates", "simultaneous", "joint_sum"}
+    contents = read(certify(build(name)))
+    assert contents.keys() >= TOP
+    assert all(step.keys() >= STEP for step in contents["steps"])
+    assert [step["t"] for step in contents["steps"]] == list(range(1, contents["horizon"] + 1))
+    assert set(contents["proof"].values()) <= {"certified", "solver result, not certified", "undecided"}
+    assert contents["proof"].keys() >= {"rates", "simultaneous", "joint_sum"}
 
 
 def test_the_gap_toy_as_json() -> None:
-    found = read(certify(build("gap")))
-    assert found["name"] == "gap"
-    assert [step["rate"] for step in found["steps"]] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert [step["anticipatory"] for step in found["steps"]] == [0, 0, 1, 2, 2, 2, 1, 1, 1, 1, 0]
-    assert found["certified"] is found["simultaneous"] is True
-    assert found["joint_sum"] == 13
-    assert found["codes"] == {"time_indexed": 4, "stationary": 4}
-    assert found["observational"] is False
-    assert found["witnesses"] == []
+    contents = read(certify(build("gap")))
+    assert contents["name"] == "gap"
+    assert [step["rate"] for step in contents["steps"]] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+    assert [step["anticipatory"] for step in contents["steps"]] == [0, 0, 1, 2, 2, 2, 1, 1, 1, 1, 0]
+    assert contents["certified"] is contents["simultaneous"] is True
+    assert contents["joint_sum"] == 13
+    assert contents["codes"] == {"time_indexed": 4, "stationary": 4}
+    assert contents["observational"] is False
+    assert contents["witnesses"] == []
 
 
 def test_the_three_histories_as_json() -> None:
     """The middle step to full double precision: null for Γ, h₂(1/3) for the rate, between 0 and log₂3."""
-    found = read(certify(build("three-histories")))
-    step = found["steps"][1]
+    contents = read(certify(build("three-histories")))
+    step = contents["steps"][1]
     assert step["H_Gamma"] is None
     assert abs(step["rate"] - 0.9182958340544896) <= 1e-15
     assert step["H_G"] == 0
     assert abs(step["H_Gamma_strong"] - 1.584962500721156) <= 1e-15
-    assert found["transitive"] == {"holds": False, "failing_steps": [2]}
-    assert [witness["claim"] for witness in found["witnesses"]] == ["A4", "transitive"]
-    assert found["certified"] is True
+    assert contents["transitive"] == {"holds": False, "failing_steps": [2]}
+    assert [witness["claim"] for witness in contents["witnesses"]] == ["A4", "transitive"]
+    assert contents["certified"] is True
 
 
 def test_where_a2_fails_the_answer_is_observational() -> None:
@@ -141,25 +141,25 @@ def test_where_a2_fails_the_answer_is_observational() -> None:
 
 def test_past_the_pair_limit_nothing_is_claimed() -> None:
     """Bracket, null and false: a step that was not decided is not certified."""
-    found = read(certify(build("three-histories"), pair_limit=0))
-    step = found["steps"][1]
+    contents = read(certify(build("three-histories"), pair_limit=0))
+    step = contents["steps"][1]
     assert step["rate"] is None
     assert step["H_Gamma"] is None
     assert step["states"] is None
     assert step["lower"] <= 0.9182958340544896 <= step["upper"]
     assert step["method"].startswith("bracket")
-    assert found["certified"] is False
-    assert found["joint_sum"] is None
-    assert found["simultaneous"] is None
-    low, high = found["joint_bracket"]
+    assert contents["certified"] is False
+    assert contents["joint_sum"] is None
+    assert contents["simultaneous"] is None
+    low, high = contents["joint_bracket"]
     assert low <= 1.2516291673878226 <= high
-    assert found["proof"]["rates"] != "certified" or not found["certified"]
+    assert contents["proof"]["rates"] != "certified" or not contents["certified"]
 
 
 def test_histories_are_counted_even_when_astronomical() -> None:
-    found = read(certify(build("running-parity", horizon=100)))
-    assert found["steps"][-1]["histories"] == 2**100
-    assert found["joint_sum"] == 99
+    contents = read(certify(build("running-parity", horizon=100)))
+    assert contents["steps"][-1]["histories"] == 2**100
+    assert contents["joint_sum"] == 99
 
 
 def test_objectives_change_the_machine_but_not_the_rates() -> None:

@@ -184,7 +184,7 @@ def test_by_hand(name: str) -> None:
     model, bits, free = ROWS[name]
     answer = certify(model)
     assert [step.rate for step in answer.steps] == pytest.approx(bits, abs=1e-9)
-    found = answer.clock_free
-    assert sum(bits) / len(bits) - 1e-9 <= found.lower <= found.upper + 1e-12
+    actual = answer.clock_free
+    assert sum(bits) / len(bits) - 1e-9 <= actual.lower <= actual.upper + 1e-12
     if free is not None:
-        assert (found.lower, found.upper) == pytest.approx((free, free))
+        assert (actual.lower, actual.upper) == pytest.approx((free, free))

@@ -35,12 +35,12 @@ def phase(latent: tuple[int, int], t: int) -> str:
 
 def test_each_episode_needs_one_bit_while_it_carries() -> None:
     answer = certify(unaligned())
-    found = {one.label: one for one in rates_by_label(answer, phase)}
-    assert found["carrying"].mean == pytest.approx(1)
-    assert found["before"].mean == found["cue"].mean == found["after"].mean == 0
+    actual = {one.label: one for one in rates_by_label(answer, phase)}
+    assert actual["carrying"].mean == pytest.approx(1)
+    assert actual["before"].mean == actual["cue"].mean == actual["after"].mean == 0
     assert 0.7 < max(step.upper for step in answer.steps) < 0.8  # the mixture of the episodes hides it
-    assert found["before"].bits[3:] == (None, None, None)
-    assert sum(sum(one.weight) for one in found.values()) == 6
+    assert actual["before"].bits[3:] == (None, None, None)
+    assert sum(sum(one.weight) for one in actual.values()) == 6
 
 
 def test_parts_of_the_hidden_value() -> None:

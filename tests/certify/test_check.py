@@ -295,10 +295,10 @@ def test_cells_that_are_nearly_best_are_no_rate() -> None:
     assert verdict(lie, model) == "Rejected"
 
 
-@pytest.mark.parametrize(("seed", "place"), [(0, 14), (2, 33), (9, 8), (11, 28)])
-def test_of_all_closed_machines_only_the_best_is_accepted(seed: int, place: int) -> None:
+@pytest.mark.parametrize(("seed", "position"), [(0, 14), (2, 33), (9, 8), (11, 28)])
+def test_of_all_closed_machines_only_the_best_is_accepted(seed: int, position: int) -> None:
     """Models whose minima no machine attains together: every closed assignment is tried, with its own sum."""
-    document, twin = list(loose_models(seed, place + 1, 5))[-1]
+    document, twin = list(loose_models(seed, position + 1, 5))[-1]
     slow = Exhaustive(twin)
     assert not slow.simultaneous()
     certificate = json.loads(certificate_json(certify(Model.from_episodes(document))))
@@ -388,9 +388,9 @@ def mutants(document: Any, rng: random.Random, count: int) -> Iterator[Any]:
     """Copies with one field changed."""
     while count:
         mutant = copy.deepcopy(document)
-        places = list(_places(mutant))
-        container, key = rng.choice(places)
-        _mutate(container, key, [box[place] for box, place in places], rng)
+        fields = list(_places(mutant))
+        container, key = rng.choice(fields)
+        _mutate(container, key, [box[at] for box, at in fields], rng)
         if json.dumps(mutant) != json.dumps(document):
             count -= 1
             yield mutant
@@ -438,8 +438,8 @@ def _scalar(value: Any, rng: random.Random) -> Any:
         return rng.choice((not value, int(value)))
     if isinstance(value, int):
         return rng.choice((value + 1, value - 1, rng.randrange(5), value + 0.5, str(value), 10**30, bool(value)))
-    place = rng.randrange(len(value) + 1)
-    return value[:place] + rng.choice("0123456789/-.eaf ") + value[place + rng.randrange(2) :]
+    position = rng.randrange(len(value) + 1)
+    return value[:position] + rng.choice("0123456789/-.eaf ") + value[position + rng.randrange(2) :]
 
 
 def truthful(claims: dict[str, Any], honest: dict[str, Any], twin: Twin, slow: Exhaustive) -> bool:

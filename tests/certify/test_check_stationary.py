@@ -171,17 +171,17 @@ def test_the_checker_stands_alone():
     assert len(SOURCE.read_text("utf-8").splitlines()) <= 760
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def json_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of every leaf of a document."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    inner = [place for key, item in items for place in places(item, (*path, key))]
+    inner = [inner_path for key, item in items for inner_path in json_paths(item, (*path, key))]
     return inner or [path]
 
 
 def mutated(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     """One leaf changed, dropped, doubled or exchanged with another."""
     result = copy.deepcopy(document)
-    path = rng.choice([place for place in places(result) if place])
+    path = rng.choice([option for option in json_paths(result) if option])
     holder: Any = result
     for key in path[:-1]:
         holder = holder[key]
@@ -190,7 +190,7 @@ def mutated(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     if kind == 0 and isinstance(value, int) and not isinstance(value, bool):
         holder[path[-1]] = max(0, value + rng.choice([-1, 1]))
     elif kind == 1 and isinstance(value, str):
-        other = rng.choice([place for place in places(result) if place])
+        other = rng.choice([option for option in json_paths(result) if option])
         source: Any = result
         for key in other:
             source = source[key]
@@ -233,8 +233,8 @@ def true_claims(claims: dict[str, Any], answer: StationaryAnswer, original: dict
                     waiting.append(pair)
         if not right_for_ever(StationaryMachine(machine["codes"], machine["first"], moves, laws), answer.process).right:
             return False
-    known = {(claim["actions"], claim.get("k")) for claim in original.get("frames", [])}
-    return all((claim["actions"], claim.get("k")) in known for claim in claims.get("frames", []))
+    claimed = {(claim["actions"], claim.get("k")) for claim in original.get("frames", [])}
+    return all((claim["actions"], claim.get("k")) in claimed for claim in claims.get("frames", []))
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -332,10 +332,10 @@ def test_a_table_without_rich(capsys: pytest.CaptureFixture[str], monkeypatch: p
 def test_json_alone_on_standard_output(spelling: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call("gap", *spelling, "--json", "-") == 0
     out, err = capsys.readouterr()
-    found = json.loads(out)
+    document = json.loads(out)
     assert err == ""
-    assert found["name"] == "gap gap2=6"
-    assert [s["rate"] for s in found["steps"]] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]
+    assert document["name"] == "gap gap2=6"
+    assert [s["rate"] for s in document["steps"]] == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]
 
 
 def test_every_file_at_once(tmp_path: Path) -> None:
@@ -387,8 +387,8 @@ def test_arrays_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("objective", ["sum", "peak", "lexicographic"])
 def test_objectives(objective: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("three-histories", "--objective", objective, "--json", "-") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["joint_bracket"][1] == pytest.approx(1.2516291673878226, abs=1e-12)
+    document = json.loads(capsys.readouterr().out)
+    assert document["joint_bracket"][1] == pytest.approx(1.2516291673878226, abs=1e-12)
 
 
 def test_the_list_names_every_instance(capsys: pytest.CaptureFixture[str]) -> None:
@@ -424,9 +424,9 @@ def test_help_does_not_wait_for_numpy() -> None:
 @pytest.mark.parametrize("name", [item.name for item in instances()])
 def test_every_instance_is_certified(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(name, "--json", "-", "--seconds", "20") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["certified"] is True
-    assert found["simultaneous"] is True
+    document = json.loads(capsys.readouterr().out)
+    assert document["certified"] is True
+    assert document["simultaneous"] is True
 
 
 def test_a_world_with_its_best_policy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,9 +66,9 @@ def test_thousands_of_laws_on_a_line() -> None:
         p = Fraction(latent, count)
         return ("fork", {"left": p, "right": 1 - p}) if actions else (f"cue {latent}", "wait")
 
-    found = within(Model.from_latents(2, {k: Fraction(1, count) for k in range(1, count + 1)}, step), "0.05").steps[1]
-    assert math.log2(10) - 0.01 < found.lower <= found.upper < math.log2(10) + 0.01
-    assert found.error <= 0.05 + 1e-12
+    actual = within(Model.from_latents(2, {k: Fraction(1, count) for k in range(1, count + 1)}, step), "0.05").steps[1]
+    assert math.log2(10) - 0.01 < actual.lower <= actual.upper < math.log2(10) + 0.01
+    assert actual.error <= 0.05 + 1e-12
 
 
 # ---- against every machine

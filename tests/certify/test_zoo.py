@@ -40,20 +40,20 @@ class Found:
 def solve(name: str, **parameters: str | int | Fraction) -> Found:
     graph = build(name, **parameters).graph
     relations, strong = compatibility(graph), strong_classes(graph)
-    found = floors(graph, relations, strong)
-    assert all(floor.proved for floor in found)
+    step_floors = floors(graph, relations, strong)
+    assert all(floor.proved for floor in step_floors)
     levels = graph.levels
     return Found(
         graph,
         [level.history_entropy for level in levels],
         [conditional_rate(level, level.law) for level in levels],
-        [floor.upper for floor in found],
+        [floor.upper for floor in step_floors],
         [conditional_rate(level, label) for level, label in zip(levels, strong, strict=True)],
-        [floor.states for floor in found],
+        [floor.states for floor in step_floors],
         [not level.mixed for level in levels],
         [rank(support_classes(graph, t))[1] == rank(r.group)[1] for t, r in enumerate(relations)],
         [relation.transitive for relation in relations],
-        best_machine(graph, relations, found).simultaneous,
+        best_machine(graph, relations, step_floors).simultaneous,
     )
 
 
@@ -67,21 +67,21 @@ def near(values: list[float], expected: list[float]) -> bool:
 @pytest.mark.parametrize("modes", [4, 8, 16])
 def test_reveal(modes: int) -> None:
     """[0, 0, 1, 2] whatever the number of modes; only the history grows with it."""
-    found = solve("reveal", modes=modes)
-    assert found.rate == found.strong == [0, 0, 1, 2]
-    assert found.present == [0, 0, 0, 2]
+    solution = solve("reveal", modes=modes)
+    assert solution.rate == solution.strong == [0, 0, 1, 2]
+    assert solution.present == [0, 0, 0, 2]
     nuisance = log2(modes / 4)
-    assert found.history == [0, nuisance, nuisance + 1, nuisance + 2]
-    assert found.states == [1, 1, 2, 4]
-    assert all(found.a2 + found.a4 + found.transitive)
+    assert solution.history == [0, nuisance, nuisance + 1, nuisance + 2]
+    assert solution.states == [1, 1, 2, 4]
+    assert all(solution.a2 + solution.a4 + solution.transitive)
 
 
 def test_reveal_by_an_expert_that_errs() -> None:
     """Four laws, as many as right decisions, whatever p but a quarter; the sure expert is the model of always."""
-    found = solve("reveal", modes=16, p="7/10")
-    assert found.rate == found.strong == [0, 0, 1, 2]
-    assert all(found.a2 + found.transitive)
-    graph = found.graph
+    solution = solve("reveal", modes=16, p="7/10")
+    assert solution.rate == solution.strong == [0, 0, 1, 2]
+    assert all(solution.a2 + solution.transitive)
+    graph = solution.graph
     decisions = {graph.laws[law] for law in graph.levels[-1].law}
     assert {tuple(sorted(p for _, p in law)) for law in decisions} == {(*[Fraction(1, 10)] * 3, Fraction(7, 10))}
     assert len(decisions) == 4
@@ -90,11 +90,11 @@ def test_reveal_by_an_expert_that_errs() -> None:
 
 
 def test_gap() -> None:
-    found = solve("gap")
-    assert found.rate == found.strong == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert found.present == [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
-    assert [r - g for r, g in zip(found.rate, found.present, strict=True)] == [0, 0, 1, 2, 2, 2, 1, 1, 1, 1, 0]
-    assert found.simultaneous is True
+    solution = solve("gap")
+    assert solution.rate == solution.strong == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+    assert solution.present == [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert [r - g for r, g in zip(solution.rate, solution.present, strict=True)] == [0, 0, 1, 2, 2, 2, 1, 1, 1, 1, 0]
+    assert solution.simultaneous is True
 
 
 @pytest.mark.parametrize(
@@ -102,49 +102,49 @@ def test_gap() -> None:
 )
 def test_gap_of_other_sizes(gap1: int, gap2: int, first: int, second: int) -> None:
     """log₂(R₁R₂) until the first decision, log₂R₂ until the second."""
-    found = solve("gap", gap1=gap1, gap2=gap2, R1=first, R2=second)
+    solution = solve("gap", gap1=gap1, gap2=gap2, R1=first, R2=second)
     staircase = [0, 0, log2(first)] + [log2(first * second)] * (gap1 + 1) + [log2(second)] * (gap2 + 1)
-    assert near(found.rate, staircase)
-    assert found.states == [1, 1, first] + [first * second] * (gap1 + 1) + [second] * (gap2 + 1)
+    assert near(solution.rate, staircase)
+    assert solution.states == [1, 1, first] + [first * second] * (gap1 + 1) + [second] * (gap2 + 1)
 
 
 def test_re_reveal() -> None:
     """The second cue comes back, so only the first is carried, and nothing after it; Γˢ pays for both."""
-    found = solve("re-reveal")
-    assert found.rate == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1]
-    assert found.strong == [0, 0, 1, 2, 2, 2, 2, 1, 1, 0, 1]
-    assert all(found.transitive)
-    assert found.a4 == [True] * 8 + [False, True, True]
-    assert round(fsum(found.strong[7:10]) / 3, 2) == 0.67
+    solution = solve("re-reveal")
+    assert solution.rate == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1]
+    assert solution.strong == [0, 0, 1, 2, 2, 2, 2, 1, 1, 0, 1]
+    assert all(solution.transitive)
+    assert solution.a4 == [True] * 8 + [False, True, True]
+    assert round(fsum(solution.strong[7:10]) / 3, 2) == 0.67
 
 
 def test_the_re_reveal_instance_of_the_gate() -> None:
-    found = solve("re-reveal-t0")
-    assert found.rate == [0, 2, 1, 0, 0]
-    assert found.strong == [0, 2, 2, 2, 0]
-    assert all(found.transitive)
-    assert not all(found.a4)
+    solution = solve("re-reveal-t0")
+    assert solution.rate == [0, 2, 1, 0, 0]
+    assert solution.strong == [0, 2, 2, 2, 0]
+    assert all(solution.transitive)
+    assert not all(solution.a4)
 
 
 def test_three_histories() -> None:
     """0 / 0.918… / log₂3 with refusal: the minimum lies strictly inside the bracket."""
-    found = solve("three-histories")
-    assert found.transitive == [True, False, True]
-    assert found.a4 == [True, False, True]
-    assert found.present[1] == 0
-    assert abs(found.rate[1] - H2_THIRD) <= 1e-15
-    assert abs(found.strong[1] - LOG2_3) <= 1e-15
-    assert found.states[1] == 2
-    assert found.simultaneous is True
+    solution = solve("three-histories")
+    assert solution.transitive == [True, False, True]
+    assert solution.a4 == [True, False, True]
+    assert solution.present[1] == 0
+    assert abs(solution.rate[1] - H2_THIRD) <= 1e-15
+    assert abs(solution.strong[1] - LOG2_3) <= 1e-15
+    assert solution.states[1] == 2
+    assert solution.simultaneous is True
 
 
 @pytest.mark.parametrize("p", ["0.7", "0.9", "1/3", "1", "0", "0.5000001"])
 def test_stochastic_expert(p: str) -> None:
     """Two of three states act alike: h₂(1/3) for every p but one half, against log₂3 of the history."""
-    found = solve("stochastic-expert", p=p)
-    assert near(found.rate, [0, H2_THIRD, H2_THIRD])
-    assert near(found.history, [0, LOG2_3, LOG2_3])
-    assert near(found.present, [0, 0, H2_THIRD])
+    solution = solve("stochastic-expert", p=p)
+    assert near(solution.rate, [0, H2_THIRD, H2_THIRD])
+    assert near(solution.history, [0, LOG2_3, LOG2_3])
+    assert near(solution.present, [0, 0, H2_THIRD])
 
 
 def test_stochastic_expert_at_one_half_needs_nothing() -> None:
@@ -153,11 +153,11 @@ def test_stochastic_expert_at_one_half_needs_nothing() -> None:
 
 def test_lost_cue() -> None:
     """(A2) fails at the decision alone; observationally the lost bit is a third value."""
-    found = solve("lost-cue")
-    assert found.a2 == [True, True, True, False]
-    assert [round(rate, 2) for rate in found.rate] == [0, 0, 1.58, 2.58]
-    assert all(found.transitive)
-    assert solve("a2-violation").rate == found.rate
+    solution = solve("lost-cue")
+    assert solution.a2 == [True, True, True, False]
+    assert [round(rate, 2) for rate in solution.rate] == [0, 0, 1.58, 2.58]
+    assert all(solution.transitive)
+    assert solve("a2-violation").rate == solution.rate
 
 
 def test_a_cue_never_lost_and_one_always_lost() -> None:
@@ -169,11 +169,11 @@ def test_a_cue_never_lost_and_one_always_lost() -> None:
 @pytest.mark.parametrize("modes", [4, 16, 64])
 def test_mass_that_never_matters(modes: int) -> None:
     """No bit for the mass before the grasp, although its half changes what is seen next; two bits for the slot."""
-    found = solve("mass-sketch", modes=modes)
-    assert found.rate == [0, 0, 0, 0, 0, 0, 2, 2]
-    assert found.strong == [0, 0, 1, 0, 0, 0, 2, 2]
-    assert found.a4.count(False) == 1
-    assert all(found.transitive)
+    solution = solve("mass-sketch", modes=modes)
+    assert solution.rate == [0, 0, 0, 0, 0, 0, 2, 2]
+    assert solution.strong == [0, 0, 1, 0, 0, 0, 2, 2]
+    assert solution.a4.count(False) == 1
+    assert all(solution.transitive)
 
 
 # ---- cues
@@ -182,26 +182,26 @@ def test_mass_that_never_matters(modes: int) -> None:
 @pytest.mark.parametrize("R", [1, 2, 3, 4])
 @pytest.mark.parametrize("L", [0, 1, 5, 80])
 def test_cue_corridor(R: int, L: int) -> None:
-    found = solve("cue-corridor", R=R, L=L)
-    assert near(found.rate, [0, *[log2(R)] * (L + 1), 0])
-    assert found.states == [1, *[R] * (L + 1), 1]
-    assert all(found.a2 + found.a4 + found.transitive)
+    solution = solve("cue-corridor", R=R, L=L)
+    assert near(solution.rate, [0, *[log2(R)] * (L + 1), 0])
+    assert solution.states == [1, *[R] * (L + 1), 1]
+    assert all(solution.a2 + solution.a4 + solution.transitive)
 
 
 @pytest.mark.parametrize("textures", [1, 4])
 def test_textures_are_never_carried(textures: int) -> None:
-    found = solve("cue-corridor", textures=textures)
-    assert near(found.rate, [0, 1, 1, 1, 1, 1, 1, 0])
-    assert near(found.history[1:], [log2(2 * textures)] * 7)
+    solution = solve("cue-corridor", textures=textures)
+    assert near(solution.rate, [0, 1, 1, 1, 1, 1, 1, 0])
+    assert near(solution.history[1:], [log2(2 * textures)] * 7)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])
 @pytest.mark.parametrize("delay", [2, 3, 10, 30])
 def test_memory_chain(bits: int, delay: int) -> None:
     """0, 0, b, …, b, 1: the cue is shown twice, and the question leaves one bit."""
-    found = solve("memory-chain", bits=bits, delay=delay)
-    assert near(found.rate, [0, 0, *[float(bits)] * (delay - 2), 1])
-    assert all(found.a2 + found.a4 + found.transitive)
+    solution = solve("memory-chain", bits=bits, delay=delay)
+    assert near(solution.rate, [0, 0, *[float(bits)] * (delay - 2), 1])
+    assert all(solution.a2 + solution.a4 + solution.transitive)
 
 
 def test_a_memory_chain_asked_while_the_cue_is_shown() -> None:
@@ -221,11 +221,11 @@ def test_passive_t_maze(L: int) -> None:
 )
 def test_modulo_counter(modulus: int, p: Fraction) -> None:
     """The present event is seen, so what is carried at step t is the count of the t − 1 events before, modulo m."""
-    found = solve("modulo-counter", modulus=modulus, horizon=9, p=p)
+    solution = solve("modulo-counter", modulus=modulus, horizon=9, p=p)
     count = [Fraction(1)] + [Fraction(0)] * (modulus - 1)
-    for t, rate in enumerate(found.rate):
+    for t, rate in enumerate(solution.rate):
         assert abs(rate - fsum(float(q) * log2(1 / q) for q in count if q)) <= 1e-14
-        assert found.history[t] == pytest.approx(t * fsum(float(q) * log2(1 / q) for q in (p, 1 - p)), abs=1e-13)
+        assert solution.history[t] == pytest.approx(t * fsum(float(q) * log2(1 / q) for q in (p, 1 - p)), abs=1e-13)
         count = [count[k] * (1 - p) + count[k - 1] * p for k in range(modulus)]
 
 
@@ -248,30 +248,30 @@ def hall(graph: Graph, name: str) -> list[int]:
 @pytest.mark.parametrize("W", [1, 3, 5, 7])
 def test_corridor(W: int) -> None:
     """128·W histories a level, halls at 2 and 1 bits for every W, one machine for all; classes only for W = 1."""
-    found = solve("signpost-corridor", W=W)
-    sizes = [level.size for level in found.graph.levels]
+    solution = solve("signpost-corridor", W=W)
+    sizes = [level.size for level in solution.graph.levels]
     assert max(sizes) == 128 * W
     assert sizes[-3:] == [128 * W] * 3
     staircase = [0, 0, 0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert near(found.rate, [float(bits) for bits in staircase])
-    assert hall(found.graph, "hall1") == [5, 6, 7]
-    assert hall(found.graph, "hall2") == [9, 10, 11]
-    assert found.states == [1, 1, 1, 1, 2, 4, 4, 4, 4, 2, 2, 2, 2]
-    assert found.simultaneous is True
-    assert all(found.transitive) == (W == 1)
-    assert all(found.a2)
+    assert near(solution.rate, [float(bits) for bits in staircase])
+    assert hall(solution.graph, "hall1") == [5, 6, 7]
+    assert hall(solution.graph, "hall2") == [9, 10, 11]
+    assert solution.states == [1, 1, 1, 1, 2, 4, 4, 4, 4, 2, 2, 2, 2]
+    assert solution.simultaneous is True
+    assert all(solution.transitive) == (W == 1)
+    assert all(solution.a2)
 
 
 def test_corridor_without_drift_is_a_staircase() -> None:
-    found = solve("signpost-corridor")
-    assert found.rate == found.strong == [0, 0, 0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert found.history == [0, 1, 2, 3, 4, 5, 5, 5, 6, 6, 6, 6, 7]
+    solution = solve("signpost-corridor")
+    assert solution.rate == solution.strong == [0, 0, 0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+    assert solution.history == [0, 1, 2, 3, 4, 5, 5, 5, 6, 6, 6, 6, 7]
 
 
 @pytest.mark.parametrize(("W", "mean"), [(3, 2.86), (7, 3.82)])
 def test_strong_classes_pay_for_the_drift(W: int, mean: float) -> None:
-    found = solve("signpost-corridor", W=W)
-    assert round(fsum(found.strong[t] for t in hall(found.graph, "hall1")) / 3, 2) == mean
+    solution = solve("signpost-corridor", W=W)
+    assert round(fsum(solution.strong[t] for t in hall(solution.graph, "hall1")) / 3, 2) == mean
 
 
 @pytest.mark.parametrize("W", [3, 5, 7, 9, 11, 13])
@@ -312,9 +312,9 @@ def test_corridor_geometry() -> None:
 @pytest.mark.parametrize(("M", "hall1", "hall2"), [(4, 3, 6), (16, 3, 6), (64, 3, 3), (16, 8, 1)])
 def test_corridors_of_other_sizes(M: int, hall1: int, hall2: int) -> None:
     signs = M.bit_length() - 1
-    found = solve("signpost-corridor", M=M, hall1=hall1, hall2=hall2)
-    assert found.rate == [0] * signs + [1] + [2] * (hall1 + 1) + [1] * (hall2 + 1)
-    assert found.graph.horizon == signs + hall1 + hall2 + 3
+    solution = solve("signpost-corridor", M=M, hall1=hall1, hall2=hall2)
+    assert solution.rate == [0] * signs + [1] + [2] * (hall1 + 1) + [1] * (hall2 + 1)
+    assert solution.graph.horizon == signs + hall1 + hall2 + 3
 
 
 # ---- as the authors released them
@@ -322,19 +322,19 @@ def test_corridors_of_other_sizes(M: int, hall1: int, hall2: int) -> None:
 
 def test_the_gap_toy_needs_the_first_two_bits_of_its_mode() -> None:
     """Bits 2 to 5 are shown at steps 2 to 5; the first decides at step 7, the second at step 11."""
-    found = solve("gap-toy", gap2=3)
-    assert found.graph.horizon == 8 + 3
-    assert found.rate == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
-    assert found.graph.levels[-1].size == 16 * 4 * 2  # modes, textures, the coin
-    assert observations(found.graph, 5) == {"wait 6"}
+    solution = solve("gap-toy", gap2=3)
+    assert solution.graph.horizon == 8 + 3
+    assert solution.rate == [0, 0, 1, 2, 2, 2, 2, 1, 1, 1, 1]
+    assert solution.graph.levels[-1].size == 16 * 4 * 2  # modes, textures, the coin
+    assert observations(solution.graph, 5) == {"wait 6"}
     shorter = solve("gap-toy", modes=4, textures=1, gap1=0, gap2=0)
     assert shorter.rate == [0, 0, 1, 2, 1]
 
 
 def test_the_gap_toy_that_shows_its_second_bit_again() -> None:
-    found = solve("gap-toy", gap2=3, again=1)
-    assert found.rate == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1]
-    assert [step for step, holds in enumerate(found.a4, 1) if not holds] == [9]
+    solution = solve("gap-toy", gap2=3, again=1)
+    assert solution.rate == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1]
+    assert [step for step, holds in enumerate(solution.a4, 1) if not holds] == [9]
 
 
 def test_experts_of_the_released_toys_err_evenly() -> None:
@@ -354,8 +354,8 @@ def test_the_reveal_toy_and_its_lost_bit() -> None:
 
 def test_corridors_as_released() -> None:
     """Turns by the first two signs: their bits are carried past the others; nothing follows the junction."""
-    found = solve("signpost-corridor", M=16, hall1=3, hall2=6, sign=1)
-    assert found.rate == [0, 0, 1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]
+    solution = solve("signpost-corridor", M=16, hall1=3, hall2=6, sign=1)
+    assert solution.rate == [0, 0, 1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]
     assert solve("signpost-corridor", M=4, sign=1).rate == solve("signpost-corridor", M=4).rate
     assert build("cue-corridor", L=5, end=0).graph.horizon == 7
 

@@ -83,10 +83,10 @@ def _colour(observation: Ints, masses: Masses, conflicts: np.ndarray, seconds: f
     for states in fibers:
         weights = [int(m) for m in masses[states]]
         limits = Limits(seconds=max(0.05, seconds / 2 / len(fibers)))
-        found = minimum_entropy(weights, bitmasks(conflicts[np.ix_(states, states)]), limits)
-        bits += sum(weights) / total * found.lower.bits
-        optimal &= found.optimal
-        for mask in found.classes:
+        colouring = minimum_entropy(weights, bitmasks(conflicts[np.ix_(states, states)]), limits)
+        bits += sum(weights) / total * colouring.lower.bits
+        optimal &= colouring.optimal
+        for mask in colouring.classes:
             members = states[[mask >> k & 1 == 1 for k in range(len(states))]]
             colour[members] = members[0]
     return colour, bits, optimal
@@ -108,9 +108,9 @@ def _machines(quotient: Quotient, masses: Masses, enemies: list[int], colour: In
 
 def _same_masses(observation: Ints, masses: Masses, first: Ints, second: Ints) -> bool:
     """Whether two partitions have cells of the same masses under every observation, hence the same rate exactly."""
-    found: list[list[tuple[int, int]]] = []
+    profiles: list[list[tuple[int, int]]] = []
     for labels in (first, second):
         cell, count = rank(pair(observation, rank(labels)[0]))
         seen = observation[representatives(cell, count)].tolist()
-        found.append(sorted(zip(seen, map(int, group_sums(cell, masses, count)), strict=True)))
-    return found[0] == found[1]
+        profiles.append(sorted(zip(seen, map(int, group_sums(cell, masses, count)), strict=True)))
+    return profiles[0] == profiles[1]

@@ -38,32 +38,32 @@ class Table(Numbers):
         super().__init__()
         self.choices: dict[Hashable, Choice] = {}  # what was read, by what was given
 
-    def observation(self, name: Any, place: Callable[[], str]) -> int:
+    def observation(self, name: Any, where: Callable[[], str]) -> int:
         """The number of an observation; a new one gets the next."""
-        return index_name(self.observations, text(name, place()))
+        return index_name(self.observations, text(name, where()))
 
-    def choice(self, given: Mapping[str, Rational] | str, place: Callable[[], str]) -> Choice:
+    def choice(self, given: Mapping[str, Rational] | str, where: Callable[[], str]) -> Choice:
         """Read a law: the name of a certain action, or names with their exact probabilities."""
         if not isinstance(given, str | Mapping):
-            raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with probabilities")
+            raise UserError(where(), f"gave {given!r}; expected the name of an action, or names with probabilities")
         key = law_key(given)
         try:
             if key in self.choices:
                 return self.choices[key]
         except TypeError:  # a probability that is not a number: refused below
             pass
-        number, law = self.law({given: 1} if isinstance(given, str) else given, place)
+        number, law = self.law({given: 1} if isinstance(given, str) else given, where)
         actions = [(action, self.actions[action], p.as_integer_ratio()) for action, p in law.items()]
         return self.choices.setdefault(key, Choice(number, *actions[0], tuple(actions[:0:-1])))
 
-    def episodes(self, weights: Sequence[Weight], cells: Ints, place: str) -> Episodes:
-        """From one weight an episode and three numbers a step; `place` names where the weights come from."""
+    def episodes(self, weights: Sequence[Weight], cells: Ints, where: str) -> Episodes:
+        """From one weight an episode and three numbers a step; `where` names where the weights come from."""
         table = cells.reshape(len(weights), -1, 3)
         denominator = math.lcm(*{below for _, below in weights})
-        check_digits(denominator, place)
+        check_digits(denominator, where)
         masses = [above * (denominator // below) for above, below in weights]
         if sum(masses) != denominator:
-            raise UserError(place, f"the weights sum to {brief(Fraction(sum(masses), denominator))}, not to 1")
+            raise UserError(where, f"the weights sum to {brief(Fraction(sum(masses), denominator))}, not to 1")
         factor = math.gcd(*masses)
         masses = as_masses(mass // factor for mass in masses)
         observation, action, law = (np.ascontiguousarray(table[:, :, k]) for k in range(3))
@@ -93,7 +93,7 @@ def enumerate_latents(
     cells = array("q")  # of each step: observation, action, law
     numbers, choices = table.observations, table.choices
     with working("building the model") as say:
-        for place, (latent, weight) in enumerate(latents):
+        for index, (latent, weight) in enumerate(latents):
             if weight < 0:
                 raise UserError("latents", f"the weight {brief(weight)} of {latent!r} is negative")
             waiting: list[tuple[int, int, tuple[str, ...], list[int]]] = []
@@ -118,13 +118,13 @@ def enumerate_latents(
                     actions = (*actions, choice.name)
                 weights.append((above, below))
                 cells.fromlist(row)
-                owner.append(place)
+                owner.append(index)
                 if len(owner) == 1 and math.prod(len(table.laws.table[law]) for law in row[2::3]) * len(latents) > most:
                     _refuse_large(horizon, latents, step, table, most)
                 if len(owner) % 1024 == 0:
                     if len(owner) > most:
                         raise _too_many(f"more than {most:,} episodes", most)
-                    say(f"{place:,} of {len(latents):,} hidden values, {len(owner):,} episodes")
+                    say(f"{index:,} of {len(latents):,} hidden values, {len(owner):,} episodes")
     return table.episodes(weights, np.frombuffer(cells, np.int64), "latents"), owner
 
 
@@ -149,6 +149,6 @@ def _refuse_large(
         raise _too_many(f"about {expected:.0e} episodes, judged by 16 random ones", most)
 
 
-def _too_many(found: str, most: int) -> UserError:
+def _too_many(excess: str, most: int) -> UserError:
     remedy = "write the task with Model.from_generative, which merges histories, give fewer symbols, or raise `most`"
-    return UserError("latents", f"{found}; the limit is {most:,}: {remedy}")
+    return UserError("latents", f"{excess}; the limit is {most:,}: {remedy}")

@@ -245,8 +245,8 @@ def _check_draws(episodes: Episodes, t: int, label: Ints, mass: Masses, law: Int
     action = np.array([a for a, _ in flat], np.int64)[entry]
     width = len(episodes.actions)
     drawn_key, wanted_key = label * width + episodes.action[:, t], owner * width + action
-    places, size = rank(np.r_[drawn_key, wanted_key])
-    drawn = group_sums(places[: len(drawn_key)], episodes.weight, size)[places[len(drawn_key) :]]
+    inverse, size = rank(np.r_[drawn_key, wanted_key])
+    drawn = group_sums(inverse[: len(drawn_key)], episodes.weight, size)[inverse[len(drawn_key) :]]
     expected = mass[owner].astype(kind) * numerator
     wrong = np.flatnonzero(drawn.astype(kind) * denominator != expected)
     if len(wrong):

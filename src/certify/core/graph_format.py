@@ -74,50 +74,50 @@ def read(document: Mapping[str, Any]) -> Graph:
     return assemble(levels, tuple(reader.observations), tuple(reader.actions), reader.laws)
 
 
-def _list(value: Any, place: str, size: int | None = None) -> list[Any]:
+def _list(value: Any, where: str, size: int | None = None) -> list[Any]:
     if not isinstance(value, list) or (size is not None and len(value) != size):
-        raise UserError(place, f"expected a list of {size}" if size else "expected a list")
+        raise UserError(where, f"expected a list of {size}" if size else "expected a list")
     return value
 
 
 class _Reader(Numbers):
     """Nodes and edges of a document, with the names and laws that they share."""
 
-    def node(self, item: Any, place: str, t: int) -> Node:
+    def node(self, item: Any, where: str, t: int) -> Node:
         """A node without its edges."""
         keys = {"obs", "laws", "edges"} | ({"mass"} if t == 0 else set())
-        mapping(item, place, keys, keys)
-        _list(item["edges"], f"{place}.edges")
+        mapping(item, where, keys, keys)
+        _list(item["edges"], f"{where}.edges")
         shares: dict[int, Fraction] = {}
-        for entry in _list(item["laws"], f"{place}.laws"):
-            share, law = _list(entry, f"{place}.laws", 2)
-            which, _ = self.law(mapping(law, f"{place}.laws", None, ()), lambda: f"{place}.laws")
-            shares[which] = total([shares.get(which, Fraction(0)), rational(share, f"{place}.laws")], f"{place}.laws")
-        if min(shares.values(), default=0) <= 0 or total(shares.values(), f"{place}.laws") != 1:
-            raise UserError(f"{place}.laws", "the shares are not a distribution")
-        mass = rational(item["mass"], f"{place}.mass") if t == 0 else Fraction(0)
+        for entry in _list(item["laws"], f"{where}.laws"):
+            share, law = _list(entry, f"{where}.laws", 2)
+            which, _ = self.law(mapping(law, f"{where}.laws", None, ()), lambda: f"{where}.laws")
+            shares[which] = total([shares.get(which, Fraction(0)), rational(share, f"{where}.laws")], f"{where}.laws")
+        if min(shares.values(), default=0) <= 0 or total(shares.values(), f"{where}.laws") != 1:
+            raise UserError(f"{where}.laws", "the shares are not a distribution")
+        mass = rational(item["mass"], f"{where}.mass") if t == 0 else Fraction(0)
         if t == 0 and mass <= 0:
-            raise UserError(f"{place}.mass", "the mass is not positive")
-        return Node(index_name(self.observations, text(item["obs"], f"{place}.obs")), mass, shares)
+            raise UserError(f"{where}.mass", "the mass is not positive")
+        return Node(index_name(self.observations, text(item["obs"], f"{where}.obs")), mass, shares)
 
-    def connect(self, edges: list[Any], node: Node, following: list[Node], place: str) -> None:
+    def connect(self, edges: list[Any], node: Node, following: list[Node], where: str) -> None:
         """The edges of a node: they draw its actions by its laws, and carry its mass to the next level."""
         if node.mass == 0:
-            raise UserError(place, "no edge leads to this node")
-        place = f"{place}.edges"
+            raise UserError(where, "no edge leads to this node")
+        where = f"{where}.edges"
         if edges and not following:
-            raise UserError(place, "the last level has no edges")
+            raise UserError(where, "the last level has no edges")
         drawn: dict[int, Fraction] = {}
         for entry in edges:
-            name, child, probability = _list(entry, place, 3)
-            p, k, action = rational(probability, place), rational(child, place), self.actions.get(text(name, place), -1)
+            name, child, probability = _list(entry, where, 3)
+            p, k, action = rational(probability, where), rational(child, where), self.actions.get(text(name, where), -1)
             if k.denominator != 1 or not 0 <= k < len(following):
-                raise UserError(place, f"expected the number of a node of the next level, not {brief(k)}")
+                raise UserError(where, f"expected the number of a node of the next level, not {brief(k)}")
             target = following[int(k)]
             if p <= 0 or (action, target.observation) in node.edges:
-                raise UserError(place, "a probability is not positive, or an edge is given twice")
+                raise UserError(where, "a probability is not positive, or an edge is given twice")
             node.edges[action, target.observation] = (int(k), p)
-            target.mass = total([target.mass, node.mass * p], place)
-            drawn[action] = total([drawn.get(action, Fraction(0)), p], place)
+            target.mass = total([target.mass, node.mass * p], where)
+            drawn[action] = total([drawn.get(action, Fraction(0)), p], where)
         if following and drawn != average(node.shares, self.laws.table):
-            raise UserError(place, "the edges do not draw each action with the probability of the laws")
+            raise UserError(where, "the edges do not draw each action with the probability of the laws")

@@ -309,8 +309,8 @@ def _entropy(masses: Masses) -> float:
     return conditional_entropy(masses, np.full(len(masses), total, masses.dtype), total)
 
 
-def _law(value: object, place: Callable[[], str]) -> dict[Any, Fraction]:
+def _law(value: object, where: Callable[[], str]) -> dict[Any, Fraction]:
     """A mapping to exact probabilities; a plain value is certain."""
     if not isinstance(value, Mapping):
         return {value: Fraction(1)}
-    return exact_law(value, place)
+    return exact_law(value, where)

@@ -265,24 +265,24 @@ def _episodes(episodes: Episodes) -> bytes:
     return f'{{{empirical}"episodes":[{body}],"format":"{FORMAT}","horizon":{episodes.observation.shape[1]}}}'.encode()
 
 
-def _integers(place: str, values: ArrayLike, dimensions: int, narrow: bool = False) -> np.ndarray:
+def _integers(where: str, values: ArrayLike, dimensions: int, narrow: bool = False) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != dimensions or not array.size:
-        raise UserError(place, f"expected {dimensions} axes with at least one entry, not shape {array.shape}")
+        raise UserError(where, f"expected {dimensions} axes with at least one entry, not shape {array.shape}")
     whole = array.dtype.kind in "iu" or (array.dtype == object and all(type(x) is int for x in array.flat))
     if not whole:
-        raise UserError(place, f"expected integers, not {array.dtype}")
+        raise UserError(where, f"expected integers, not {array.dtype}")
     if array.min() < 0:
-        raise UserError(place, f"the entry {array.min()} is negative")
+        raise UserError(where, f"the entry {array.min()} is negative")
     if array.dtype.kind == "u" and array.max() > 2**62:
         return array.astype(object)
     return array if narrow or array.dtype == object else array.astype(np.int64, copy=False)
 
 
-def _matrix(place: str, values: ArrayLike, narrow: bool = False) -> Ints:
-    array = _integers(place, values, 2, narrow)
+def _matrix(where: str, values: ArrayLike, narrow: bool = False) -> Ints:
+    array = _integers(where, values, 2, narrow)
     if array.dtype == object or array.max() >= 2**31:
-        raise UserError(place, "an id is too large; number the symbols from 0")
+        raise UserError(where, "an id is too large; number the symbols from 0")
     return array
 
 
@@ -321,9 +321,9 @@ class _Numbered:
         return f"{self.letter}{range(self.size)[k]}"
 
 
-def _names(place: str, names: Sequence[str] | None, count: int, letter: str) -> Names:
+def _names(where: str, names: Sequence[str] | None, count: int, letter: str) -> Names:
     if names is None:
         return _Numbered(letter, count)
     if len(names) < count or len(set(names)) != len(names):
-        raise UserError(place, f"expected {count} different names, not {len(names)} with {len(set(names))} different")
-    return tuple(text(str(name), place) for name in names)
+        raise UserError(where, f"expected {count} different names, not {len(names)} with {len(set(names))} different")
+    return tuple(text(str(name), where) for name in names)

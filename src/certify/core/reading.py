@@ -42,22 +42,22 @@ def load_document(path: Path) -> Any:
     return parse_document(read_bytes(path, "", MAX_BYTES, "; give large models as npz arrays"))
 
 
-def read_bytes(path: Path, place: str = "", most: int | None = None, remedy: str = "") -> bytes:
+def read_bytes(path: Path, where: str = "", most: int | None = None, remedy: str = "") -> bytes:
     """A whole file, refused where it cannot be read or is larger than `most` bytes."""
     try:
         if most is not None and (size := path.stat().st_size) > most:
-            raise UserError(place, f"the file has {size:,} bytes, more than {most:,}{remedy}")
+            raise UserError(where, f"the file has {size:,} bytes, more than {most:,}{remedy}")
         return path.read_bytes()
     except OSError as error:
-        raise UserError(place, f"cannot be read: {error.strerror}") from None
+        raise UserError(where, f"cannot be read: {error.strerror}") from None
 
 
-def read_text(path: Path, place: str = "", most: int | None = None) -> str:
+def read_text(path: Path, where: str = "", most: int | None = None) -> str:
     """A whole text file."""
     try:
-        return read_bytes(path, place, most).decode("utf-8-sig")
+        return read_bytes(path, where, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(place, f"not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
+        raise UserError(where, f"not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
 
 
 def parse_document(raw: bytes | str) -> Any:
@@ -86,35 +86,37 @@ def _object(pairs: list[tuple[str, Any]]) -> _Object:
     return result
 
 
-def rational(value: Any, place: str) -> Fraction:
+def rational(value: Any, where: str) -> Fraction:
     """An exact rational: an integer, a Fraction, or text such as ``1/4``, ``0.25`` or ``1e-3``."""
     if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
         kind = "a float, which is not exact" if isinstance(value, float) else f"{_shown(value)}"
-        raise UserError(place, f'expected a rational such as "1/4" or "0.25", not {kind}')
+        raise UserError(where, f'expected a rational such as "1/4" or "0.25", not {kind}')
     if isinstance(value, str):
         digits = value.strip()
         if len(digits) > _MAX_DIGITS or not _RATIONAL.fullmatch(digits) or _ZERO_DENOMINATOR.search(digits):
-            raise UserError(place, f'expected a rational such as "1/4" or "0.25", not {_shown(value)}')
+            raise UserError(where, f'expected a rational such as "1/4" or "0.25", not {_shown(value)}')
         return Fraction(digits)
     return Fraction(value)
 
 
-def total(values: Iterable[Fraction], place: str | Callable[[], str]) -> Fraction:
+def total(values: Iterable[Fraction], where: str | Callable[[], str]) -> Fraction:
     """The exact sum of numbers from a file, whose common denominator may not grow without bound."""
     top, bottom = 0, 1
     for value in values:
         wider = math.lcm(bottom, value.denominator)
-        check_digits(wider, place)
+        check_digits(wider, where)
         top = top * (wider // bottom) + value.numerator * (wider // value.denominator)
         bottom = wider
     return Fraction(top, bottom)
 
 
-def check_digits(denominator: int, place: str | Callable[[], str]) -> None:
+def check_digits(denominator: int, where: str | Callable[[], str]) -> None:
     """Refuse a denominator that no certificate could be checked with."""
     if denominator.bit_length() > _MAX_BITS:
-        where = place if isinstance(place, str) else place()
-        raise UserError(where, f"the common denominator has more than {_MAX_BITS:,} bits; write fewer digits")
+        raise UserError(
+            where if isinstance(where, str) else where(),
+            f"the common denominator has more than {_MAX_BITS:,} bits; write fewer digits",
+        )
 
 
 def read_name(document: Mapping[str, Any]) -> str:
@@ -148,26 +150,26 @@ class Numbers:
         self.laws = Laws()
         self._denominator = 1  # of all laws together
 
-    def law(self, given: Mapping[str, Any], place: Callable[[], str]) -> tuple[int, dict[str, Fraction]]:
+    def law(self, given: Mapping[str, Any], where: Callable[[], str]) -> tuple[int, dict[str, Fraction]]:
         """The number of a law over the names of actions, and the law without zeros."""
         for name in given:
-            text(name, place())
-        law = exact_law(given, place)
+            text(name, where())
+        law = exact_law(given, where)
         self._denominator = math.lcm(self._denominator, *(p.denominator for p in law.values()))
-        check_digits(self._denominator, place)
+        check_digits(self._denominator, where)
         return self.laws.intern({index_name(self.actions, name): p for name, p in law.items()}), law
 
 
-def exact_law(given: Mapping[K, Any], place: Callable[[], str]) -> dict[K, Fraction]:
+def exact_law(given: Mapping[K, Any], where: Callable[[], str]) -> dict[K, Fraction]:
     """A distribution with exact probabilities, without zeros."""
     law: dict[K, Fraction] = {}
     for key, p in given.items():
-        law[key] = p if type(p) is Fraction else rational(p, f"{place()}[{_shown(key)}]")
+        law[key] = p if type(p) is Fraction else rational(p, f"{where()}[{_shown(key)}]")
         if law[key] < 0:
-            raise UserError(f"{place()}[{_shown(key)}]", f"the probability {brief(law[key])} is negative")
-    whole = total(law.values(), place)
+            raise UserError(f"{where()}[{_shown(key)}]", f"the probability {brief(law[key])} is negative")
+    whole = total(law.values(), where)
     if whole != 1:
-        raise UserError(place(), f"the probabilities sum to {brief(whole)}, not to 1")
+        raise UserError(where(), f"the probabilities sum to {brief(whole)}, not to 1")
     return {key: p for key, p in law.items() if p}
 
 
@@ -181,13 +183,13 @@ class _Reader(Numbers):
         weights: list[Fraction] = []
         rows: list[list[tuple[int, int, int]]] = []
         for index, item in enumerate(items):
-            place = f"episodes[{index}]"
-            episode = mapping(item, place, _EPISODE_KEYS, {"weight", "steps"})
-            weight = rational(episode["weight"], f"{place}.weight")
+            where = f"episodes[{index}]"
+            episode = mapping(item, where, _EPISODE_KEYS, {"weight", "steps"})
+            weight = rational(episode["weight"], f"{where}.weight")
             if weight < 0:
-                raise UserError(f"{place}.weight", f"the weight {brief(weight)} is negative")
+                raise UserError(f"{where}.weight", f"the weight {brief(weight)} is negative")
             weights.append(weight)
-            rows.append(self.steps(episode["steps"], f"{place}.steps"))
+            rows.append(self.steps(episode["steps"], f"{where}.steps"))
         whole = total(weights, "episodes")
         if whole != 1:
             raise UserError("episodes", f"the weights sum to {brief(whole)}, not to 1")
@@ -205,53 +207,53 @@ class _Reader(Numbers):
             self.empirical,
         )
 
-    def steps(self, steps: Any, place: str) -> list[tuple[int, int, int]]:
+    def steps(self, steps: Any, where: str) -> list[tuple[int, int, int]]:
         if not isinstance(steps, list):
-            raise UserError(place, f"expected a list of steps, not {_shown(steps)}")
+            raise UserError(where, f"expected a list of steps, not {_shown(steps)}")
         if len(steps) != self.horizon:
             wanted = brief(self.horizon)
-            raise UserError(place, f"{len(steps)} steps, but the horizon is {wanted}; pad or cut every episode to it")
+            raise UserError(where, f"{len(steps)} steps, but the horizon is {wanted}; pad or cut every episode to it")
         row: list[tuple[int, int, int]] = []
         for t, item in enumerate(steps):
             # a plain dict of the right keys, the common case, needs no place; errors look it up again
             if type(item) is not _Object or item.duplicate or item.keys() != _STEP_KEYS:
-                mapping(item, f"{place}[{t}]", _STEP_KEYS, {"obs", "action"})
+                mapping(item, f"{where}[{t}]", _STEP_KEYS, {"obs", "action"})
             obs, action = item["obs"], item["action"]
             if type(obs) is not str or type(action) is not str:
-                text(obs, f"{place}[{t}].obs")
-                text(action, f"{place}[{t}].action")
-            law, support = self.action_law(item.get("action_law", {action: 1}), lambda t=t: f"{place}[{t}].action_law")
+                text(obs, f"{where}[{t}].obs")
+                text(action, f"{where}[{t}].action")
+            law, support = self.action_law(item.get("action_law", {action: 1}), lambda t=t: f"{where}[{t}].action_law")
             if action not in support:
                 listed = ", ".join(map(_shown, sorted(support)[:8])) + (", …" if len(support) > 8 else "")
                 raise UserError(
-                    f"{place}[{t}].action", f"{_shown(action)} is outside the support of its action_law ({listed})"
+                    f"{where}[{t}].action", f"{_shown(action)} is outside the support of its action_law ({listed})"
                 )
             row.append((index_name(self.observations, obs), index_name(self.actions, action), law))
         return row
 
-    def action_law(self, value: Any, place: Callable[[], str]) -> tuple[int, frozenset[str]]:
+    def action_law(self, value: Any, where: Callable[[], str]) -> tuple[int, frozenset[str]]:
         if not isinstance(value, Mapping) or getattr(value, "duplicate", None) or not value:
-            mapping(value, place(), None, set())
-            raise UserError(place(), "the law is empty; give each action its probability")
+            mapping(value, where(), None, set())
+            raise UserError(where(), "the law is empty; give each action its probability")
         try:
             key = tuple(value.items())
             if key in self.read_laws:
                 return self.read_laws[key]
         except TypeError:
             key = None
-        number, law = self.law(value, place)
+        number, law = self.law(value, where)
         result = number, frozenset(law)
         if key is not None:
             self.read_laws[key] = result
         return result
 
 
-def text(value: Any, place: str) -> str:
+def text(value: Any, where: str) -> str:
     """A name: any text, but not a number."""
     if not isinstance(value, str) or isinstance(value, _Number):
-        raise UserError(place, f"expected text, not {_shown(value)}")
+        raise UserError(where, f"expected text, not {_shown(value)}")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise UserError(place, f"{_shown(value)} holds half a surrogate pair, which is not text")
+        raise UserError(where, f"{_shown(value)} holds half a surrogate pair, which is not text")
     return value
 
 
@@ -262,19 +264,19 @@ def index_name(names: dict[str, int], name: str) -> int:
     return names[name]
 
 
-def mapping(value: Any, place: str, allowed: Iterable[str] | None, required: Iterable[str]) -> Mapping[str, Any]:
+def mapping(value: Any, where: str, allowed: Iterable[str] | None, required: Iterable[str]) -> Mapping[str, Any]:
     """An object with the right keys, each given once."""
     if not isinstance(value, Mapping):
-        raise UserError(place, f"expected an object, not {_shown(value)}")
+        raise UserError(where, f"expected an object, not {_shown(value)}")
     duplicate = getattr(value, "duplicate", None)
     if duplicate is not None:
-        raise UserError(place, f"the key {_shown(duplicate)} is given twice")
+        raise UserError(where, f"the key {_shown(duplicate)} is given twice")
     unknown = [key for key in value if allowed is not None and key not in allowed]
     if unknown:
-        raise UserError(place, f"unknown key {_shown(unknown[0])}; expected {', '.join(sorted(allowed or ()))}")
+        raise UserError(where, f"unknown key {_shown(unknown[0])}; expected {', '.join(sorted(allowed or ()))}")
     missing = sorted(key for key in required if key not in value)
     if missing:
-        raise UserError(place, f'the key "{missing[0]}" is missing')
+        raise UserError(where, f'the key "{missing[0]}" is missing')
     return value
 
 

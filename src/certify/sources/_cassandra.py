@@ -40,9 +40,9 @@ def parse(text: str, name: str, tolerance: Fraction) -> Problem:
 def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     for number, line in enumerate(text.split("\n"), 1):
-        for found in _TOKEN.finditer(line):
-            if found.lastgroup:  # not a comment
-                tokens.append(Token(found.lastgroup, found[0], number))
+        for match in _TOKEN.finditer(line):
+            if match.lastgroup:  # not a comment
+                tokens.append(Token(match.lastgroup, match[0], number))
     return [*tokens, Token("end", "the end of the file", text.rstrip().count("\n") + 1)]
 
 
@@ -67,7 +67,7 @@ class _Reader:
         self.tokens, self.at, self.tolerance = _tokens(text), 0, tolerance
         self.preamble: dict[str, int] = {}  # section → its line
         self.names: dict[str, tuple[str, ...]] = {}
-        self.places: dict[str, dict[str, int]] = {}
+        self.indices: dict[str, dict[str, int]] = {}
         self.discount, self.costs = Fraction(1), False
         self.start: Row | None = None
         self.tables = {"T": _Table("T", "states"), "O": _Table("O", "observations")}
@@ -114,9 +114,9 @@ class _Reader:
 
     def colon(self) -> bool:
         """Take a colon if there is one."""
-        found = self.next.kind == "colon"
-        self.at += found
-        return found
+        present = self.next.kind == "colon"
+        self.at += present
+        return present
 
     def need_colon(self, before: str) -> None:
         if not self.colon():
@@ -171,7 +171,7 @@ class _Reader:
         else:
             names = self.name_list(section)
             self.names[section.text] = names
-            self.places[section.text] = {name: k for k, name in enumerate(names)}
+            self.indices[section.text] = {name: k for k, name in enumerate(names)}
 
     def mark_line(self, section: Token) -> None:
         """`E: states` of ZMDP, or `atom 0: observations` of files with formulas; without R, atom 0 is worth 1."""
@@ -312,22 +312,22 @@ class _Reader:
         if token.kind == "star":
             return None
         count = len(self.names[kind])
-        place = self.places[kind].get(token.text)
+        index = self.indices[kind].get(token.text)
         if token.kind == "number" and token.text.isdecimal() and len(token.text) < 10:
-            place = int(token.text)
-        if place is None or place >= count or token.kind not in ("name", "number"):
+            index = int(token.text)
+        if index is None or index >= count or token.kind not in ("name", "number"):
             listed = ", ".join(name[:40] for name in self.names[kind][:8]) + (", …" if count > 8 else "")
             _fail(token.line, f"{token.text[:40]!r} is none of the {kind} ({listed})")
-        return place
+        return index
 
     def one(self, kind: str) -> int:
         token = self.next
-        place = self.pick(kind)
-        return place if place is not None else _fail(token.line, f"expected one of the {kind}, not '*'")
+        index = self.pick(kind)
+        return index if index is not None else _fail(token.line, f"expected one of the {kind}, not '*'")
 
     def span(self, kind: str) -> range:
-        place = self.pick(kind)
-        return range(len(self.names[kind])) if place is None else range(place, place + 1)
+        index = self.pick(kind)
+        return range(len(self.names[kind])) if index is None else range(index, index + 1)
 
     def numbers(self, count: int, line: int, shape: str = "") -> list[Fraction]:
         """Exactly so many numbers."""
@@ -338,8 +338,8 @@ class _Reader:
                 _fail(token.line, f"one number too many; {count}{shape} are expected here")
             values.append(rational("".join(token.text.split()), f"line {token.line}"))
         if len(values) < count:
-            found = f"{len(values)} before {self.next.text!r}" if values else repr(self.next.text)
-            _fail(self.next.line if not values else line, f"expected {_count(count)}{shape}, not {found}")
+            given = f"{len(values)} before {self.next.text!r}" if values else repr(self.next.text)
+            _fail(self.next.line if not values else line, f"expected {_count(count)}{shape}, not {given}")
         return values
 
     def probabilities(self, count: int, line: int, shape: str = "") -> list[Fraction]:
@@ -350,8 +350,8 @@ class _Reader:
                 _fail(self.tokens[first + k].line, f"{self.tokens[first + k].text[:40]} is not a probability")
         return values
 
-    def equally(self, places: set[int]) -> Row:
-        return {place: Fraction(1, len(places)) for place in sorted(places)}
+    def equally(self, indices: set[int]) -> Row:
+        return {index: Fraction(1, len(indices)) for index in sorted(indices)}
 
     def uniform(self, kind: str) -> Row:
         return self.equally({*range(len(self.names[kind]))})
@@ -396,7 +396,7 @@ class _Reader:
 
 
 def _sparse(values: list[Fraction]) -> Row:
-    return {place: p for place, p in enumerate(values) if p}
+    return {index: p for index, p in enumerate(values) if p}
 
 
 def _count(count: int) -> str:

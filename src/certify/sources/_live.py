@@ -37,8 +37,8 @@ class Actions:
         for name, value in self.values.items():
             if choice == name if isinstance(choice, str) else np.array_equal(choice, value):
                 return name
-        known = ", ".join(list(self.values)[:8]) + ", …" * (len(self.values) > 8)
-        raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is not an action; the actions are {known}")
+        names = ", ".join(list(self.values)[:8]) + ", …" * (len(self.values) > 8)
+        raise UserError(f"{self.task}.expert", f"chose {choice!r}, which is not an action; the actions are {names}")
 
 
 def named_actions(

@@ -18,15 +18,15 @@ class Rewards:
     @cached_property
     def shapes(self) -> set[tuple[bool, ...]]:
         """Which places are named rather than left to a `*`, over all lines."""
-        return {tuple(place is not None for place in pattern) for pattern in self.entries}
+        return {tuple(part is not None for part in pattern) for pattern in self.entries}
 
     def __call__(self, action: int, state: int, target: int, observation: int) -> Fraction:
         asked = (action, state, target, observation)
-        found = (-1, Fraction(0))
+        best = (-1, Fraction(0))
         for shape in self.shapes:
-            a, s, t, o = (place if named else None for place, named in zip(asked, shape, strict=True))
-            found = max(found, self.entries.get((a, s, t, o), found), key=lambda entry: entry[0])
-        return found[1]
+            a, s, t, o = (value if named else None for value, named in zip(asked, shape, strict=True))
+            best = max(best, self.entries.get((a, s, t, o), best), key=lambda entry: entry[0])
+        return best[1]
 
 
 @dataclass(frozen=True)

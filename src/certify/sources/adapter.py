@@ -47,19 +47,19 @@ class Adapter(Generic[H]):
 
     def weights(self) -> list[tuple[H, Fraction]]:
         """Hidden values of positive weight with their exact weights, which sum to one."""
-        place = f"{self.name}.hidden"
+        where = f"{self.name}.hidden"
         if not len(self.hidden):
-            raise UserError(place, "no hidden value is given; a task that hides nothing has one, such as [None]")
+            raise UserError(where, "no hidden value is given; a task that hides nothing has one, such as [None]")
         if not isinstance(self.hidden, Mapping):
             even = Fraction(1, len(self.hidden))
             return [(value, even) for value in self.hidden]
-        pairs = [(value, rational(weight, place)) for value, weight in self.hidden.items()]
+        pairs = [(value, rational(weight, where)) for value, weight in self.hidden.items()]
         for value, weight in pairs:
             if weight < 0:
-                raise UserError(place, f"the weight {weight} of {value!r} is negative")
+                raise UserError(where, f"the weight {weight} of {value!r} is negative")
         total = sum(weight for _, weight in pairs)
         if total != 1:
-            raise UserError(place, f"the weights sum to {total}, not to 1")
+            raise UserError(where, f"the weights sum to {total}, not to 1")
         return [(value, weight) for value, weight in pairs if weight]
 
 
@@ -129,9 +129,9 @@ def _choices(steps: Played) -> float:
     return math.prod(1.0 + len(choice.others) for _, choice in steps.forks)
 
 
-def _too_many(adapter: Adapter[H], found: str, most: int) -> UserError:
+def _too_many(adapter: Adapter[H], excess: str, most: int) -> UserError:
     remedy = "shorten the horizon, write the task with Model.from_generative, or give to_model a larger `most`"
-    return UserError(adapter.name, f"{found}; the limit is {most:,}: {remedy}")
+    return UserError(adapter.name, f"{excess}; the limit is {most:,}: {remedy}")
 
 
 def check_task(

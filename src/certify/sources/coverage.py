@@ -217,8 +217,8 @@ def _resampled(episodes: Episodes, weight: Ints, seconds: float) -> tuple[list[f
         empirical=True,
     )
     graph = build(drawn)
-    found = _floors(graph, compatibility(graph), seconds)
-    return [floor.lower for floor in found], [floor.upper for floor in found]
+    floors = _floors(graph, compatibility(graph), seconds)
+    return [floor.lower for floor in floors], [floor.upper for floor in floors]
 
 
 class _Kept:

@@ -74,29 +74,29 @@ def _states(body: str, line: int) -> list[_State]:
         words = raw.partition("//")[0].strip()
         if not words:
             continue
-        place = f"line {number}"
-        if (found := _STATE.fullmatch(words)) and found[2] is not None:
-            if int(found[1]) != len(states):
-                raise UserError(place, f"expected state {len(states)}")
+        where = f"line {number}"
+        if (match := _STATE.fullmatch(words)) and match[2] is not None:
+            if int(match[1]) != len(states):
+                raise UserError(where, f"expected state {len(states)}")
             row = None
-            states.append(_State(int(found[2]), tuple(found[4].split()), _numbers(found[3], place)))
-        elif (found := _ACTION.fullmatch(words)) and states:
+            states.append(_State(int(match[2]), tuple(match[4].split()), _numbers(match[3], where)))
+        elif (match := _ACTION.fullmatch(words)) and states:
             row = {}
-            states[-1].actions.append((found[1], _numbers(found[2], place), row))
+            states[-1].actions.append((match[1], _numbers(match[2], where), row))
         elif row is not None and " : " in words:
             target, _, value = words.partition(" : ")
             if not target.isdecimal() or not _NUMBER.fullmatch(value):
-                raise UserError(place, "expected 'STATE : PROBABILITY'")
+                raise UserError(where, "expected 'STATE : PROBABILITY'")
             if value not in values:
-                values[value] = rational(value, place)
+                values[value] = rational(value, where)
             row[int(target)] = values[value]
         else:
-            raise UserError(place, "expected a state with its observation, an action, or 'STATE : PROBABILITY'")
+            raise UserError(where, "expected a state with its observation, an action, or 'STATE : PROBABILITY'")
     return states
 
 
-def _numbers(given: str | None, place: str) -> list[Fraction]:
-    return [rational(value.strip(), place) for value in given.split(",")] if given and given.strip() else []
+def _numbers(given: str | None, where: str) -> list[Fraction]:
+    return [rational(value.strip(), where) for value in given.split(",")] if given and given.strip() else []
 
 
 def _explicit(states: list[_State], gains: list[str], name: str, names: Sequence[str] | None) -> Explicit:

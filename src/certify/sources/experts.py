@@ -58,11 +58,11 @@ def read_fsc(source: str, world: World) -> Controller:
         for name, entry, update in zip(seen, *(_table(given, key, n) for key in _FSC), strict=False):
             if entry is None:
                 continue
-            place = f"action_function[{n}]"
+            where = f"action_function[{n}]"
             weights = entry if isinstance(entry, dict) else {str(entry): 1}
             if not all(str(a).isdecimal() and int(a) < len(acts) for a in weights):
-                raise UserError(place, f"expected actions by their number, below {len(acts)}")
-            laws[n, name] = _rounded({acts[int(a)]: rational(p, place) for a, p in weights.items()}, place)
+                raise UserError(where, f"expected actions by their number, below {len(acts)}")
+            laws[n, name] = _rounded({acts[int(a)]: rational(p, where) for a, p in weights.items()}, where)
             target = number(update)
             if target is None or target >= count:
                 raise UserError(f"update_function[{n}]", f"expected a node below {count}")
@@ -85,11 +85,11 @@ def _table(given: dict[str, Any], key: str, node: int) -> list[Any]:
     return listed(rows[node], f"{key}[{node}]")
 
 
-def _rounded(law: dict[str, Fraction], place: str) -> dict[str, Fraction]:
+def _rounded(law: dict[str, Fraction], where: str) -> dict[str, Fraction]:
     """Decimals that sum to almost 1, divided by their sum."""
     whole = sum(law.values(), Fraction(0))
     if abs(whole - 1) > Fraction(1, 10**6):
-        raise UserError(place, f"not a distribution: the probabilities sum to {float(whole):g}")
+        raise UserError(where, f"not a distribution: the probabilities sum to {float(whole):g}")
     return {action: p / whole for action, p in law.items() if p}
 
 
@@ -155,7 +155,7 @@ def _vector(words: list[str], world: World, line: int) -> dict[int, Fraction]:
     return {s: rational(word, f"line {line}") for s, word in enumerate(words)}
 
 
-def _vectors(vectors: list[tuple[str, dict[int, Fraction]]], place: str) -> AlphaVectors:
+def _vectors(vectors: list[tuple[str, dict[int, Fraction]]], where: str) -> AlphaVectors:
     if not vectors:
-        raise UserError(place, "has no alpha vectors")
+        raise UserError(where, "has no alpha vectors")
     return AlphaVectors(tuple(vectors))

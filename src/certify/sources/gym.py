@@ -110,22 +110,22 @@ def by_seed(hidden_of: Callable[[Any], Hashable], tries: int = 1000, each: int =
     Resets take turns among the seeds that were found for a value, at least `each`, so that an episode which depends on
     more than the hidden value differs from its replay. Take one only if the hidden value is all there is.
     """
-    found: dict[Hashable, deque[int]] = {}
+    seeds_by_value: dict[Hashable, deque[int]] = {}
     untried = iter(range(tries))
 
     def start(env: Any, hidden: Hashable) -> tuple[Any, Any]:
-        seeds = found.setdefault(hidden, deque())
+        seeds = seeds_by_value.setdefault(hidden, deque())
         while len(seeds) < each:
             seed = next(untried, None)
             if seed is None:
-                raise UserError(_name(env), _not_found(found, hidden, tries, each))
+                raise UserError(_name(env), _not_found(seeds_by_value, hidden, tries, each))
             env.reset(seed=seed)
-            found.setdefault(_held(env, hidden_of), deque()).append(seed)
+            seeds_by_value.setdefault(_held(env, hidden_of), deque()).append(seed)
         seeds.rotate(1)
         result = env.reset(seed=seeds[0])
         if (held := _held(env, hidden_of)) != hidden:
-            place = f"{_name(env)}.reset(seed={seeds[0]})"
-            raise UserError(place, f"does not repeat itself: its hidden value was {hidden!r} and is now {held!r}")
+            where = f"{_name(env)}.reset(seed={seeds[0]})"
+            raise UserError(where, f"does not repeat itself: its hidden value was {hidden!r} and is now {held!r}")
         return result
 
     return start
@@ -138,11 +138,11 @@ def _held(env: Any, hidden_of: Callable[[Any], Hashable]) -> Hashable:
     return held
 
 
-def _not_found(found: Mapping[Hashable, deque[int]], hidden: Hashable, tries: int, each: int) -> str:
-    if found[hidden]:
-        seeds = f"{len(found[hidden])} of the seeds below {tries}"
+def _not_found(seeds_by_value: Mapping[Hashable, deque[int]], hidden: Hashable, tries: int, each: int) -> str:
+    if seeds_by_value[hidden]:
+        seeds = f"{len(seeds_by_value[hidden])} of the seeds below {tries}"
         return f"only {seeds} gives hidden value {hidden!r}, but {each} are needed for a comparison; raise tries"
-    seen = [repr(value) for value, seeds in found.items() if seeds]
+    seen = [repr(value) for value, seeds in seeds_by_value.items() if seeds]
     listed = ", ".join(seen[:6]) + ", …" * (len(seen) > 6)
     return f"no seed below {tries} gives hidden value {hidden!r} (seen: {listed}); raise tries or correct hidden_of"
 

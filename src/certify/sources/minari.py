@@ -72,25 +72,25 @@ def _line(error: BaseException) -> str:
     return " ".join([f"{type(error).__name__}:", *str(error).split()])
 
 
-def _pairs(episode: EpisodeData, steps: int, place: str) -> Iterator[tuple[Any, Any]]:
+def _pairs(episode: EpisodeData, steps: int, where: str) -> Iterator[tuple[Any, Any]]:
     """(observation, action) of each step; dictionaries and tuples of arrays are taken apart by time."""
-    observations, actions = _length(episode.observations, place), _length(episode.actions, place)
+    observations, actions = _length(episode.observations, where), _length(episode.actions, where)
     if actions != steps or observations != steps + 1:
         raise UserError(
-            place,
+            where,
             f"{observations} observations and {actions} actions, but the dataset promises {steps} steps and one more "
             "observation; steps are missing",
         )
     return ((_at(episode.observations, t), _at(episode.actions, t)) for t in range(steps))
 
 
-def _length(data: Any, place: str) -> int:
+def _length(data: Any, where: str) -> int:
     parts = list(data.values()) if isinstance(data, Mapping) else list(data) if isinstance(data, tuple) else None
     if parts is None:
         return len(data)
-    lengths = {_length(part, place) for part in parts}
+    lengths = {_length(part, where) for part in parts}
     if len(lengths) != 1:
-        raise UserError(place, f"its parts have {' and '.join(map(str, sorted(lengths)))} steps; they must agree")
+        raise UserError(where, f"its parts have {' and '.join(map(str, sorted(lengths)))} steps; they must agree")
     return lengths.pop()
 
 

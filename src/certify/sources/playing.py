@@ -174,10 +174,10 @@ class Player(Generic[H]):
         return self._moments.setdefault(key, moment)
 
     def _choice(self, given: Any, hidden: H, past: History) -> Choice:
-        place = lambda: f"{self.adapter.name}.expert({hidden!r}, …{past[-1]!r})"  # noqa: E731
+        where = lambda: f"{self.adapter.name}.expert({hidden!r}, …{past[-1]!r})"  # noqa: E731
         if isinstance(given, str) or (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
-            return self.table.choice(given, place)
-        raise UserError(place(), f"gave {given!r}; expected the name of an action, or names with their probabilities")
+            return self.table.choice(given, where)
+        raise UserError(where(), f"gave {given!r}; expected the name of an action, or names with their probabilities")
 
     def _checked(self, result: Any) -> tuple[Any, bool]:
         if type(result) is not tuple or len(result) != 2 or type(result[1]) not in _TRUTHS:

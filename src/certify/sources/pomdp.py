@@ -81,7 +81,7 @@ class Pomdp(Problem):
 
     def model(self, policy: Policy, horizon: int, name: str = "") -> Model:
         """The expert `policy` on this problem for T = `horizon` actions."""
-        places = {action: k for k, action in enumerate(self.actions)}
+        action_index = {action: k for k, action in enumerate(self.actions)}
         begin, law, after = self._steps_of(policy)
 
         def expert(t: int, hidden: Hidden) -> Mapping[str, Rational]:
@@ -90,8 +90,8 @@ class Pomdp(Problem):
         def move(t: int, hidden: Hidden, action: str) -> Mapping[Hidden, Rational]:
             state, _, node = hidden
             reached: dict[Hidden, Rational] = {}
-            for target, p in self.transitions[places[action]][state].items():
-                for shown, q in self.emissions[places[action]][target].items():
+            for target, p in self.transitions[action_index[action]][state].items():
+                for shown, q in self.emissions[action_index[action]][target].items():
                     symbol = self.observations[shown]
                     reached[target, symbol, after(node, action, symbol)] = p * q
             return reached
@@ -170,19 +170,19 @@ class _Beliefs:
 
     def __init__(self, pomdp: Pomdp) -> None:
         self.pomdp = pomdp
-        self.known: dict[tuple[Belief, int], dict[int, tuple[Fraction, Belief]]] = {}
+        self.updates: dict[tuple[Belief, int], dict[int, tuple[Fraction, Belief]]] = {}
 
     def after(self, belief: Belief, action: int) -> dict[int, tuple[Fraction, Belief]]:
         """Observation → its probability and the belief after it."""
-        if (belief, action) not in self.known:
+        if (belief, action) not in self.updates:
             joint: dict[int, dict[int, Fraction]] = {}
             for state, p in belief:
                 for target, q in self.pomdp.transitions[action][state].items():
                     for shown, r in self.pomdp.emissions[action][target].items():
                         weights = joint.setdefault(shown, {})
                         weights[target] = weights.get(target, Fraction(0)) + p * q * r
-            self.known[belief, action] = {shown: _normalised(weights) for shown, weights in joint.items()}
-        return self.known[belief, action]
+            self.updates[belief, action] = {shown: _normalised(weights) for shown, weights in joint.items()}
+        return self.updates[belief, action]
 
     def reached(self, start: Belief, horizon: int, say: Callable[[str], None]) -> list[dict[Belief, None]]:
         """The beliefs before each action, in the order of their discovery, whatever is done."""

@@ -54,46 +54,46 @@ def from_recordings(
     if latents is not None and not _is_listed(latents):
         raise UserError("latents", f"expected one entry per episode, not {_brief(latents)}")
     hidden = None if latents is None else list(latents)
-    for place, given in (("laws", laws), ("latents", hidden)):
+    for where, given in (("laws", laws), ("latents", hidden)):
         if given is not None and not isinstance(given, Sequence):
-            raise UserError(place, f"expected one entry per episode, not {_brief(given)}")
+            raise UserError(where, f"expected one entry per episode, not {_brief(given)}")
         if given is not None and len(given) != len(recorded):
-            raise UserError(place, f"{len(given)} entries for {len(recorded)} episodes")
+            raise UserError(where, f"{len(given)} entries for {len(recorded)} episodes")
     reader = _Reader(recorded)
     merged = reader.merge(reader.experts(laws, oracle))
     return Recording(Model(build(merged), merged, name), None if hidden is None else tally(hidden))
 
 
-def symbolic(episode: Any, symbol: Symboliser, action: Symboliser, place: str) -> Text:
-    """One episode as text; a step that is missing, NaN or no text is refused with its place."""
+def symbolic(episode: Any, symbol: Symboliser, action: Symboliser, where: str) -> Text:
+    """One episode as text; a step that is missing, NaN or no text is refused by name."""
     text: Text = []
-    for t, step in enumerate(_steps(episode, place)):
-        where = f"{place}.steps[{t}]"
+    for t, step in enumerate(_steps(episode, where)):
+        at = f"{where}.steps[{t}]"
         if step is None:
-            raise UserError(where, "the step is missing; record it, or cut the episode before it")
+            raise UserError(at, "the step is missing; record it, or cut the episode before it")
         if not isinstance(step, tuple | list | np.ndarray) or not _is_listed(step) or len(step) != 2:
-            raise UserError(where, f"expected a pair (observation, action), not {_brief(step)}")
-        shown, done = _named(step[0], symbol, f"{where}.obs"), _named(step[1], action, f"{where}.action")
+            raise UserError(at, f"expected a pair (observation, action), not {_brief(step)}")
+        shown, done = _named(step[0], symbol, f"{at}.obs"), _named(step[1], action, f"{at}.action")
         text.append((shown, done))
     if not text:
-        raise UserError(place, "the episode has no steps")
+        raise UserError(where, "the episode has no steps")
     return text
 
 
-def _steps(episode: Any, place: str) -> Iterable[Any]:
+def _steps(episode: Any, where: str) -> Iterable[Any]:
     if isinstance(episode, Mapping):
         columns: list[list[Any]] = []
         for key in ("observations", "actions"):
             values: Any = episode.get(key)
             if isinstance(values, Mapping) or not _is_listed(values):
-                raise UserError(f"{place}.{key}", f"expected one entry a step, not {_brief(values)}")
+                raise UserError(f"{where}.{key}", f"expected one entry a step, not {_brief(values)}")
             columns.append(list(values))
         if len(columns[0]) != len(columns[1]):
             said = f"{len(columns[0])} observations, but {len(columns[1])} actions"
-            raise UserError(place, f"{said}; a step has one of each, so drop an observation that no action follows")
+            raise UserError(where, f"{said}; a step has one of each, so drop an observation that no action follows")
         return zip(*columns, strict=True)
     if not _is_listed(episode):
-        raise UserError(place, f"expected a sequence of pairs (observation, action), not {_brief(episode)}")
+        raise UserError(where, f"expected a sequence of pairs (observation, action), not {_brief(episode)}")
     return episode
 
 
@@ -103,15 +103,15 @@ def _is_listed(values: Any) -> bool:
     return isinstance(values, Iterable) and not isinstance(values, str)
 
 
-def _named(raw: Any, name: Symboliser, place: str) -> str:
+def _named(raw: Any, name: Symboliser, where: str) -> str:
     flaw = _flaw(raw)
     if flaw:
-        raise UserError(place, f"{flaw}; record it, or cut the episode before it")
+        raise UserError(where, f"{flaw}; record it, or cut the episode before it")
     text = name(raw)
     if not isinstance(text, str):
-        raise UserError(place, f"the symboliser gives {_brief(text)}; a symbol is text")
+        raise UserError(where, f"the symboliser gives {_brief(text)}; a symbol is text")
     if not _lasting(text):
-        raise UserError(place, f"{_brief(text)} is not a lasting name; give a symboliser")
+        raise UserError(where, f"{_brief(text)} is not a lasting name; give a symboliser")
     return str(text)
 
 
@@ -195,31 +195,31 @@ class _Reader(Numbers):
 
     def _asked(self, oracle: Callable[[History], Law]) -> list[Ids]:
         """The oracle is asked once for each history."""
-        known: dict[int, int] = {}
+        answers: dict[int, int] = {}
 
         def told(k: int, t: int, row: Row, history: int) -> int:
-            if history not in known:
+            if history not in answers:
                 words = self._words(row, t)
                 law = END if (words[-1], self._action(row[t][1])) == (END, END) else oracle(words)
-                known[history] = self._law(law, f"the oracle at episodes[{k}].steps[{t}]")
-            return known[history]
+                answers[history] = self._law(law, f"the oracle at episodes[{k}].steps[{t}]")
+            return answers[history]
 
         return self._each_history(told)
 
     def _each_history(self, law_of: Callable[[int, int, Row, int], int]) -> list[Ids]:
         """The laws of each episode from those of its histories, which form a tree."""
         tree: dict[tuple[int, int, int], int] = {}  # (history, action, observation) → the longer history
-        known: dict[Row, Ids] = {}
+        laws: dict[Row, Ids] = {}
         for k, row in enumerate(self.rows):
-            if row in known:
+            if row in laws:
                 continue
             ids: list[int] = []
             history = action = -1
             for t, (observation, following) in enumerate(row):
                 history, action = tree.setdefault((history, action, observation), len(tree)), following
                 ids.append(law_of(k, t, row, history))
-            known[row] = self._supported(k, row, tuple(ids))
-        return [known[row] for row in self.rows]
+            laws[row] = self._supported(k, row, tuple(ids))
+        return [laws[row] for row in self.rows]
 
     def _logged(self, laws: Sequence[Sequence[Law]]) -> list[Ids]:
         """The law that was logged with each step."""
@@ -234,11 +234,11 @@ class _Reader(Numbers):
             result.append(self._supported(k, row, ids))
         return result
 
-    def _law(self, given: Law, place: str) -> int:
+    def _law(self, given: Law, where: str) -> int:
         law = {given: 1} if isinstance(given, str) else given
         if not isinstance(law, Mapping) or not all(isinstance(action, str) for action in law):
-            raise UserError(place, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
-        return self.law(law, lambda: place)[0]
+            raise UserError(where, f"expected the name of an action, or names with probabilities, not {_brief(given)}")
+        return self.law(law, lambda: where)[0]
 
     def _supported(self, k: int, row: Row, ids: Ids) -> Ids:
         for t, ((_, action), law) in enumerate(zip(row, ids, strict=True)):

@@ -124,7 +124,7 @@ class StationaryAnswer:
     @cached_property
     def lags(self) -> Lags | None:
         """The fewest single past observations that fix the law, where a stack of observations does; for small tasks."""
-        stack = next((found.k for found in self.frames if not found.actions), None)
+        stack = next((frame.k for frame in self.frames if not frame.actions), None)
         if stack is None or stack > _MOST_LAG or self.relation.observer.size > _MOST_LAGGED:
             return None
         return smallest_lags(self.relation.observer, stack)
@@ -330,8 +330,8 @@ def _floor_of(process: Process, windows: Windows) -> LogSum:
         members = [s for s in np.flatnonzero(observer.observation == o).tolist() if s in mass]
         if len(members) > 1:
             weights, _ = common_denominator([mass[s] for s in members])
-            found = minimum_entropy(weights, bitmasks(conflicts[np.ix_(members, members)]), Limits(seconds=1.0))
-            total += found.lower * sum((mass[s] for s in members), Fraction(0))
+            colouring = minimum_entropy(weights, bitmasks(conflicts[np.ix_(members, members)]), Limits(seconds=1.0))
+            total += colouring.lower * sum((mass[s] for s in members), Fraction(0))
     return total
 
 

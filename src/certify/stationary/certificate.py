@@ -171,10 +171,10 @@ def _apart(column: np.ndarray) -> Matrix:
     return (column[:, None] != column) & reached[:, None] & reached
 
 
-def _frames(found: Frames) -> dict[str, Any] | None:
-    if found.k is not None:
-        return {"actions": found.actions, "k": found.k}
-    if found.loop is None:
+def _frames(frames: Frames) -> dict[str, Any] | None:
+    if frames.k is not None:
+        return {"actions": frames.actions, "k": frames.k}
+    if frames.loop is None:
         return None
-    loop = {key: [list(map(list, word)) for word in getattr(found.loop, key)] for key in ("loop", "tail")}
-    return {"actions": found.actions, "loop": {"start": [list(start) for start in found.loop.start], **loop}}
+    loop = {key: [list(map(list, word)) for word in getattr(frames.loop, key)] for key in ("loop", "tail")}
+    return {"actions": frames.actions, "loop": {"start": [list(start) for start in frames.loop.start], **loop}}

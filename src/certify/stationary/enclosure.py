@@ -54,10 +54,10 @@ def enclosed_masses(chain: Chain, fiber: Sequence[int]) -> tuple[dict[int, Fract
 
     The bound holds for every partition of the labels (Alicki, Fannes, Winter); None where it is not narrow.
     """
-    found = enclosed_law(chain)
-    if found is None:
+    enclosed = enclosed_law(chain)
+    if enclosed is None:
         return None
-    law, distance = found
+    law, distance = enclosed
     cells: dict[int, list[float]] = {}
     for p, label in zip(law.tolist(), chain.label, strict=True):
         cells.setdefault(label, []).append(p)

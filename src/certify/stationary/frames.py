@@ -182,8 +182,8 @@ class _Stack:
         keys = self.source * width + self.shown
         wanted = twos[owner] * width + self.shown[edge]
         low, high = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
-        other, place = _spread(low, high - low)
-        return self.coded(self.target[edge[place]], self.target[other])
+        other, match = _spread(low, high - low)
+        return self.coded(self.target[edge[match]], self.target[other])
 
     def before(self, reached: Ints, ends: tuple[int, int]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         """Pairs that lead to a pair in one step that looks alike, with the two labels."""
@@ -192,8 +192,8 @@ class _Stack:
             for b in second:
                 starts = int(self.source[a]), int(self.source[b])
                 code = min(starts) * self.size + max(starts)
-                place = int(np.searchsorted(reached, code))
-                if self.shown[a] == self.shown[b] and place < len(reached) and reached[place] == code:
+                index = int(np.searchsorted(reached, code))
+                if self.shown[a] == self.shown[b] and index < len(reached) and reached[index] == code:
                     yield starts, (int(self.label[a]), int(self.label[b]))
 
 
@@ -219,14 +219,14 @@ def _loop(stack: _Stack, reached: Ints) -> Loop | None:
         return None
     end = divmod(int(bad[0]), stack.size)
     trail, labels = [end], list[tuple[int, int]]()
-    place = {end: 0}
+    position = {end: 0}
     while True:
         pair, label = next(stack.before(inside, trail[-1]))
         labels.append(label)
-        if pair in place:
-            begin = place[pair]
+        if pair in position:
+            begin = position[pair]
             break
-        place[pair] = len(trail)
+        position[pair] = len(trail)
         trail.append(pair)
     loop, tail = labels[begin:][::-1], labels[:begin][::-1]
     words = [tuple(tuple(observer.words(label[k]) for label in part) for k in (0, 1)) for part in (loop, tail)]

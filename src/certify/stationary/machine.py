@@ -114,29 +114,29 @@ class StationaryMachine:
         if not count:
             raise UserError("codes", "expected a whole number of at least 1")
 
-        def code(value: Any, place: str) -> int:
-            found = number(value)
-            if found is None or found >= count:
-                raise UserError(place, f"expected a code below {count}")
-            return found
+        def code(value: Any, where: str) -> int:
+            parsed = number(value)
+            if parsed is None or parsed >= count:
+                raise UserError(where, f"expected a code below {count}")
+            return parsed
 
         first = {o: code(c, f"first.{o}") for o, c in fields(given["first"], "first").items()}
         moves: dict[tuple[int, str, str], int] = {}
         for k, entry in enumerate(listed(given["moves"], "moves")):
-            place = f"moves[{k}]"
+            where = f"moves[{k}]"
             if not isinstance(entry, list) or len(entry) != 4:
-                raise UserError(place, "expected [code, action, observation, next code]")
-            key = (code(entry[0], place), text(entry[1], place), text(entry[2], place))
+                raise UserError(where, "expected [code, action, observation, next code]")
+            key = (code(entry[0], where), text(entry[1], where), text(entry[2], where))
             if key in moves:
-                raise UserError(place, "the same move is given twice")
-            moves[key] = code(entry[3], place)
+                raise UserError(where, "the same move is given twice")
+            moves[key] = code(entry[3], where)
         laws: dict[tuple[str, int], Law] = {}
         for k, entry in enumerate(listed(given["laws"], "laws")):
-            place = f"laws[{k}]"
+            where = f"laws[{k}]"
             if not isinstance(entry, list) or len(entry) != 3:
-                raise UserError(place, "expected [observation, code, law]")
-            law = distribution(fields(entry[2], place), place)
-            laws[text(entry[0], place), code(entry[1], place)] = law
+                raise UserError(where, "expected [observation, code, law]")
+            law = distribution(fields(entry[2], where), where)
+            laws[text(entry[0], where), code(entry[1], where)] = law
         return StationaryMachine(count, first, moves, laws)
 
 

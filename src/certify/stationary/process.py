@@ -198,16 +198,16 @@ class _Enumeration:
         return tuple(sorted(row.items()))
 
 
-def distribution(given: Any, place: str) -> dict[Any, Fraction]:
+def distribution(given: Any, where: str) -> dict[Any, Fraction]:
     """An exact distribution without zeros; a plain value is certain."""
     if not isinstance(given, Mapping):
         return {given: Fraction(1)}
     law: dict[Any, Fraction] = {}
     for key, p in cast(Mapping[Any, Rational], given).items():
-        law[key] = p if type(p) is Fraction else rational(p, place)
+        law[key] = p if type(p) is Fraction else rational(p, where)
     scale = math.lcm(*(p.denominator for p in law.values()))
     if any(p < 0 for p in law.values()) or sum(p.numerator * (scale // p.denominator) for p in law.values()) != scale:
-        raise UserError(place, f"not a distribution: the probabilities sum to {sum(law.values())}")
+        raise UserError(where, f"not a distribution: the probabilities sum to {sum(law.values())}")
     return {key: p for key, p in law.items() if p}
 
 
@@ -221,15 +221,15 @@ def _read(document: Any) -> Process:
     laws: list[Law] = []
     moves: list[dict[int, Row]] = []
     for k, state in enumerate(states):
-        place = f"states[{k}]"
-        entry = fields(state, place, {"obs", "law"}, {"moves"})
-        observation.append(observations.number(text(entry["obs"], f"{place}.obs")))
-        law = distribution(fields(entry["law"], f"{place}.law"), f"{place}.law")
+        where = f"states[{k}]"
+        entry = fields(state, where, {"obs", "law"}, {"moves"})
+        observation.append(observations.number(text(entry["obs"], f"{where}.obs")))
+        law = distribution(fields(entry["law"], f"{where}.law"), f"{where}.law")
         laws.append(tuple(sorted((actions.number(a), p) for a, p in law.items())))
-        given = fields(entry.get("moves", {}), f"{place}.moves")
+        given = fields(entry.get("moves", {}), f"{where}.moves")
         if not given.keys() <= law.keys():
-            raise UserError(f"{place}.moves", "moves by an action that the law does not take; leave it out")
-        rows = {actions.number(a): _row(row, f"{place}.moves.{a}", len(states)) for a, row in given.items()}
+            raise UserError(f"{where}.moves", "moves by an action that the law does not take; leave it out")
+        rows = {actions.number(a): _row(row, f"{where}.moves.{a}", len(states)) for a, row in given.items()}
         moves.append(rows)
     start = _row(keys["start"], "start", len(states))
     name = text(keys.get("name", ""), "name")
@@ -237,39 +237,39 @@ def _read(document: Any) -> Process:
     return Process(shown, acted, tuple(observation), tuple(laws), tuple(moves), start, name)
 
 
-def _row(given: Any, place: str, size: int) -> Row:
+def _row(given: Any, where: str, size: int) -> Row:
     row: dict[int, Fraction] = {}
-    for k, entry in enumerate(listed(given, place)):
-        pair = listed(entry, f"{place}[{k}]")
+    for k, entry in enumerate(listed(given, where)):
+        pair = listed(entry, f"{where}[{k}]")
         if len(pair) != 2 or (state := number(pair[0])) is None or state >= size:
-            raise UserError(f"{place}[{k}]", f"expected [state, probability] with a state below {size}")
+            raise UserError(f"{where}[{k}]", f"expected [state, probability] with a state below {size}")
         if state in row:
-            raise UserError(f"{place}[{k}]", f"state {state} is listed twice; give it once")
-        row[state] = rational(pair[1], f"{place}[{k}]")
-    return tuple(sorted(distribution(row, place).items()))
+            raise UserError(f"{where}[{k}]", f"state {state} is listed twice; give it once")
+        row[state] = rational(pair[1], f"{where}[{k}]")
+    return tuple(sorted(distribution(row, where).items()))
 
 
-def fields(given: Any, place: str, needed: set[str] | None = None, optional: set[str] | None = None) -> dict[str, Any]:
+def fields(given: Any, where: str, needed: set[str] | None = None, optional: set[str] | None = None) -> dict[str, Any]:
     """An object whose keys are the ones named (any keys where none are named), each given once."""
     if not isinstance(given, dict):
-        raise UserError(place, "expected an object")
+        raise UserError(where, "expected an object")
     twice = getattr(given, "duplicate", None)
     if twice is not None:
-        raise UserError(place, f"the key {twice!r} is given twice")
+        raise UserError(where, f"the key {twice!r} is given twice")
     for key in given:
-        text(key, place)
+        text(key, where)
     if needed is not None:
         missing, unknown = sorted(needed - given.keys()), sorted(given.keys() - needed - (optional or set()))
         if missing or unknown:
             problem = f"the key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
-            raise UserError(place, problem)
+            raise UserError(where, problem)
     return given
 
 
-def listed(given: Any, place: str) -> list[Any]:
+def listed(given: Any, where: str) -> list[Any]:
     """A list."""
     if not isinstance(given, list):
-        raise UserError(place, "expected a list")
+        raise UserError(where, "expected a list")
     return given
 
 
@@ -279,8 +279,8 @@ def number(given: Any) -> int | None:
     return int(str(given)) if whole else None
 
 
-def text(given: Any, place: str) -> str:
+def text(given: Any, where: str) -> str:
     """A name."""
     if type(given) is not str or _SURROGATE.search(given):
-        raise UserError(place, "expected text")
+        raise UserError(where, "expected text")
     return given

@@ -139,10 +139,10 @@ def stationary_rates(
 def enclosed_rates(relation: Relation, chain: Chain, seconds: float = 2.0) -> Rates | None:
     """The bits of the long run with narrow intervals for its law; None where these are not found."""
     inside = _representatives(relation, _memory(relation))
-    found = enclosed_masses(chain, [int(relation.observer.observation[s]) for s in inside])
-    if found is None:
+    enclosed = enclosed_masses(chain, [int(relation.observer.observation[s]) for s in inside])
+    if enclosed is None:
         return None
-    mass, slack = _named(found[0], inside), LogSum.rational(found[1])
+    mass, slack = _named(enclosed[0], inside), LogSum.rational(enclosed[1])
     cells = relation.classes if relation.transitive else _best_cells(relation, mass)
     value = _Pricing(relation, seconds).machine(mass, cells)
     beat = period(chain.rows, recurrent_classes(chain.rows)[0])

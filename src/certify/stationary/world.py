@@ -69,16 +69,16 @@ class Controller:
         laws = {node: dict(fields(law, f"law.{node}")) for node, law in fields(given["law"], "law").items()}
         moves: dict[tuple[str, ...], Any] = {}
         for k, entry in enumerate(listed(given["moves"], "moves")):
-            place, parts = f"moves[{k}]", listed(entry, f"moves[{k}]")
+            where, parts = f"moves[{k}]", listed(entry, f"moves[{k}]")
             if len(parts) not in (3, 4):
                 raise UserError(
-                    place, "expected [node, action, observation, next node] or [node, observation, next node]"
+                    where, "expected [node, action, observation, next node] or [node, observation, next node]"
                 )
             *key, target = parts
-            name = tuple(text(part, place) for part in key)
+            name = tuple(text(part, where) for part in key)
             if name in moves:
-                raise UserError(place, "the same move is given twice")
-            moves[name] = dict(target) if isinstance(target, dict) else text(target, place)
+                raise UserError(where, "the same move is given twice")
+            moves[name] = dict(target) if isinstance(target, dict) else text(target, where)
         return Controller(first, laws, moves)
 
     def begin(self, observation: str) -> Node:
@@ -163,7 +163,7 @@ class _Product:
 
     def __init__(self, world: World, expert: Expert) -> None:
         self.world, self.expert = world, expert
-        self.places = {action: k for k, action in enumerate(world.actions)}
+        self.action_index = {action: k for k, action in enumerate(world.actions)}
         self.laws: dict[Any, dict[str, Fraction]] = {}
         self.rows: dict[tuple[int, int], dict[int, Fraction]] = {}
         self.shown: dict[tuple[int, int], dict[int, Fraction]] = {}
@@ -184,7 +184,7 @@ class _Product:
             expert, name = self.expert, self.world.states[state]
             law = distribution(expert.act(name) if isinstance(expert, Privileged) else expert.act(node), "expert")
             for action in law:
-                if action not in self.places:
+                if action not in self.action_index:
                     listed = ", ".join(self.world.actions)
                     raise UserError("expert", f"takes {action!r}, which is not one of {listed}")
             self.laws[key] = law
@@ -192,7 +192,7 @@ class _Product:
 
     def move(self, hidden: Hidden, action: str) -> dict[Hidden, Fraction] | None:
         state, shown_now, node = hidden
-        a = self.places[action]
+        a = self.action_index[action]
         reached: dict[Hidden, Fraction] = {}
         for target, p in self.row(a, state, shown_now).items():
             for shown, q in self.emission(a, target).items():

@@ -134,10 +134,10 @@ def hallway(length: int = 3) -> Process:
         return "rest" if x[0] == home else f"go-{x[1]}"
 
     def move(x: tuple[int, str], action: str) -> dict[tuple[int, str], Fraction]:
-        place = x[0] + {"go-left": -1, "go-right": 1, "rest": 0}[action]
-        if place in (0, length + 1):
-            return {(place, light): HALF for light in ("left", "right")}
-        return {(place, x[1]): Fraction(1)}
+        position = x[0] + {"go-left": -1, "go-right": 1, "rest": 0}[action]
+        if position in (0, length + 1):
+            return {(position, light): HALF for light in ("left", "right")}
+        return {(position, x[1]): Fraction(1)}
 
     return Process.from_generative({(0, "left"): HALF, (0, "right"): HALF}, observe, expert, move, "hallway")
 
@@ -166,27 +166,27 @@ def heaven_hell(arm: int = 2) -> Process:
     """A crossing with heaven on an unknown side; the expert walks `arm` cells to a sign, back, and to heaven's side."""
 
     def expert(x: tuple[str, int, str]) -> str:
-        place, _, side = x
-        return {"out": "down", "sign": "up", "back": "up", "crossing": side, "side": side}.get(place, side)
+        location, _, side = x
+        return {"out": "down", "sign": "up", "back": "up", "crossing": side, "side": side}.get(location, side)
 
     def observe(x: tuple[str, int, str]) -> str:
-        place, k, side = x
-        if place == "sign":
+        location, k, side = x
+        if location == "sign":
             return f"sign-{side}"
-        if place == "crossing" or (place == "out" and k == 0):
+        if location == "crossing" or (location == "out" and k == 0):
             return "crossing"
-        return "arm" if place in ("out", "back") else "side-arm"
+        return "arm" if location in ("out", "back") else "side-arm"
 
     def move(x: tuple[str, int, str], action: str) -> dict[tuple[str, int, str], Fraction] | None:
-        place, k, side = x
-        if place == "out":
+        location, k, side = x
+        if location == "out":
             following = ("out", k + 1, side) if k + 1 <= arm else ("sign", 0, side)
-        elif place == "sign":
+        elif location == "sign":
             following = ("back", arm, side)
-        elif place == "back":
+        elif location == "back":
             following = ("back", k - 1, side) if k > 1 else ("crossing", 0, side)
         else:
-            following = ("side", 1, side) if place == "crossing" else None
+            following = ("side", 1, side) if location == "crossing" else None
         return None if following is None else {following: Fraction(1)}
 
     start = {("out", 0, side): HALF for side in ("left", "right")}
@@ -226,10 +226,10 @@ def two_door_heist(floors: int = 2) -> Process:
         return f"door-{x[1][-1]}" if x[0] == "briefing" else x[0]
 
     def move(x: tuple[str, tuple[int, ...]], action: str) -> dict[tuple[str, tuple[int, ...]], Fraction]:
-        place, doors = x
-        if place == "briefing" and len(doors) < floors:
+        stage, doors = x
+        if stage == "briefing" and len(doors) < floors:
             return {("briefing", (*doors, d)): HALF for d in (0, 1)}
-        if place == "floor":
+        if stage == "floor":
             doors = doors[1:]
             if not doors:
                 return {("briefing", (d,)): HALF for d in (0, 1)}
@@ -315,8 +315,8 @@ def build(name: str, **parameters: int | str) -> Process:
     chosen: dict[str, int] = {}
     for key, value in parameters.items():
         if key not in TASKS[name].defaults:
-            known = ", ".join(TASKS[name].defaults) or "none"
-            raise UserError(f"--{key}", f"not a parameter of {name}; its parameters: {known}")
+            names = ", ".join(TASKS[name].defaults) or "none"
+            raise UserError(f"--{key}", f"not a parameter of {name}; its parameters: {names}")
         if not str(value).isdecimal() or not 1 <= int(value) <= 10_000:
             raise UserError(f"--{key}", f"expected a whole number from 1 to 10000, not {value!r}")
         chosen[key] = int(value)

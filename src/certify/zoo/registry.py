@@ -79,10 +79,10 @@ def build(name: str, **parameters: str | Parameter) -> Model:
     return replace(model, name=label)
 
 
-def require(holds: bool, place: str, reason: str) -> None:
+def require(holds: bool, where: str, reason: str) -> None:
     """Refuse an impossible parameter in one line."""
     if not holds:
-        raise UserError(place, reason)
+        raise UserError(where, reason)
 
 
 def uniform(latents: Iterable[L]) -> list[tuple[L, Fraction]]:

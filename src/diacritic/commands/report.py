@@ -33,10 +33,10 @@ class Report:
         from diacritic.report.page import report
 
         command = shlex.join(["diacritic", "report", *self.inputs, "-o", str(self.out)])
-        found = report(*self.inputs, out=self.out, title=self.title, film=self.film, command=command)
+        page = report(*self.inputs, out=self.out, title=self.title, film=self.film, command=command)
         print(f"{self.out}: {self.out.stat().st_size / 1e6:.1f} MB")
-        for item in found.left_out:
-            print(f"left out: {item.place}: {item.reason}")
+        for item in page.left_out:
+            print(f"left out: {item.where}: {item.reason}")
         return 0
 
 

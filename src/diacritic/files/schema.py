@@ -32,7 +32,7 @@ class _Unfit(Exception):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason, self.place = reason, list[str]()
+        self.reason, self.where = reason, list[str]()
 
 
 def read_as(kind: Any, value: Any, path: str, remedy: str) -> Any:
@@ -43,10 +43,10 @@ def read_as(kind: Any, value: Any, path: str, remedy: str) -> Any:
     try:
         return _read(kind, value)
     except _Unfit as problem:
-        place, reason = problem.place, problem.reason
-        if place and reason.startswith("is "):
-            reason = f"{place.pop()} {reason}"
-        raise UserError(": ".join([path, *place]), f"{reason}; {remedy}") from None
+        where, reason = problem.where, problem.reason
+        if where and reason.startswith("is "):
+            reason = f"{where.pop()} {reason}"
+        raise UserError(": ".join([path, *where]), f"{reason}; {remedy}") from None
 
 
 def fits(kind: Any, value: Any) -> bool:
@@ -121,9 +121,9 @@ def _items(kinds: Any, value: Any, fixed: bool) -> tuple[Any, ...]:
     return tuple(_within(kind, item, f"[{k}]") for k, (kind, item) in enumerate(zip(each, value, strict=True)))
 
 
-def _within(kind: Any, value: Any, place: str) -> Any:
+def _within(kind: Any, value: Any, where: str) -> Any:
     try:
         return _read(kind, value)
     except _Unfit as problem:
-        problem.place.insert(0, place)
+        problem.where.insert(0, where)
         raise

@@ -177,13 +177,13 @@ def decider(scripted: ScriptedPolicy, decide: Callable[[Sequence[Any], int], Int
     """Perform the scripts, and decide by the actions at their ends; a policy that is lost decides nothing."""
 
     def choose(scripts: Any, step: int) -> Ints:
-        found, actions = np.full(len(scripts), NOTHING), {}
+        choices, actions = np.full(len(scripts), NOTHING), {}
         for row, script in enumerate(scripts):
             with suppress(Lost):  # the undisturbed episodes have been played before
                 actions[row] = scripted.action(script)
         if actions:
-            found[list(actions)] = decide(list(actions.values()), step)
-        return found
+            choices[list(actions)] = decide(list(actions.values()), step)
+        return choices
 
     return choose
 
@@ -208,7 +208,7 @@ def _act(policy: PolicyAdapter, task: "AuditTask", event: int, step: int) -> Any
     try:
         return task.understand(raw)
     except UserError as error:
-        raise Lost(error.place, error.reason) from None
+        raise Lost(error.where, error.reason) from None
 
 
 def _play(policy: PolicyAdapter, task: "AuditTask", episode: Sequence[int]) -> list[tuple[Any, Any]]:

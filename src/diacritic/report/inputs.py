@@ -40,7 +40,7 @@ SKIPPED = (
 class LeftOut:
     """Something that is not on the page, and why."""
 
-    place: str
+    where: str
     reason: str
 
 
@@ -65,7 +65,7 @@ class Inputs:
             mine.update(values) if isinstance(mine, dict) else mine.extend(values)
 
     def leave_out(self, problem: UserError) -> None:
-        self.left_out.append(LeftOut(problem.place, problem.reason))
+        self.left_out.append(LeftOut(problem.where, problem.reason))
 
     @contextmanager
     def readable(self) -> Iterator[None]:
@@ -78,95 +78,95 @@ class Inputs:
 
 def collect(words: Sequence[str]) -> Inputs:
     """Read every input: a path, or a zoo task with its parameters in one word (`"gap gap2=6"`)."""
-    found = Inputs()
+    inputs = Inputs()
     for word in words:
         path = Path(word)
         if path.is_dir():
-            _folder(found, path)
+            _folder(inputs, path)
         elif path.is_file():
-            _file(found, path)
+            _file(inputs, path)
         elif is_recording(word):
             manifest = path.with_name(path.name + ".json")
-            _file(found, manifest) if manifest.is_file() else _recording(found, word)
+            _file(inputs, manifest) if manifest.is_file() else _recording(inputs, word)
         elif "/" in word or path.suffix in (".json", ".jsonl", ".npz", *FILMS):
             raise UserError(word, "there is no such file or folder; give what exists")
         else:
             name, *parameters = word.split() or [""]
-            found.models.append(named_model(name, parameters))
-    found.runs.sort(key=lambda run: (run.task, run.learner, run.preset, run.seed))
-    return found
+            inputs.models.append(named_model(name, parameters))
+    inputs.runs.sort(key=lambda run: (run.task, run.learner, run.preset, run.seed))
+    return inputs
 
 
-def _folder(found: Inputs, folder: Path) -> None:
+def _folder(inputs: Inputs, folder: Path) -> None:
     """A run, or everything below; checkpoints of cohorts are not results."""
     if is_run(folder):
-        _run(found, folder)
+        _run(inputs, folder)
         return
     if is_recording(str(folder)):
-        _recording(found, str(folder))
+        _recording(inputs, str(folder))
         return
     inside = sorted(folder.iterdir())
     if not inside:
-        found.left_out.append(LeftOut(str(folder), "is an empty folder"))
+        inputs.left_out.append(LeftOut(str(folder), "is an empty folder"))
     for path in track(inside, f"reading {folder.name}"):
         if path.is_dir() and not path.name.startswith((".", "cohort-")):
-            _folder(found, path)
+            _folder(inputs, path)
         elif path.suffix in (".json", ".jsonl", *FILMS):
-            _file(found, path)
+            _file(inputs, path)
 
 
-def _run(found: Inputs, folder: Path) -> None:
-    with found.readable():
+def _run(inputs: Inputs, folder: Path) -> None:
+    with inputs.readable():
         run, problems = read_run(folder)
-        found.runs.append(run)
+        inputs.runs.append(run)
         for problem in problems:
-            found.leave_out(problem)
+            inputs.leave_out(problem)
 
 
-def _recording(found: Inputs, source: str) -> None:
+def _recording(inputs: Inputs, source: str) -> None:
     """A recording that somebody else wrote."""
-    with found.readable():
-        found.recordings.append(load(source))
+    with inputs.readable():
+        inputs.recordings.append(load(source))
 
 
-def _file(found: Inputs, path: Path) -> None:
-    with found.readable():
+def _file(inputs: Inputs, path: Path) -> None:
+    with inputs.readable():
         if path.suffix == ".jsonl":
-            _ledger(found, path)
+            _ledger(inputs, path)
         elif path.suffix in FILMS:
-            _film(found, path)
+            _film(inputs, path)
         elif path.suffix == ".npz" and not path.with_suffix(".json").exists():
             if is_recording(str(path)):
-                found.recordings.append(load(path))
+                inputs.recordings.append(load(path))
             else:
-                found.models.append(named_model(str(path)))
+                inputs.models.append(named_model(str(path)))
         else:
-            _document(found, path.with_suffix(".json"))
+            _document(inputs, path.with_suffix(".json"))
 
 
-def _ledger(found: Inputs, path: Path) -> None:
+def _ledger(inputs: Inputs, path: Path) -> None:
     rows = read_ledger(path)
     whole = [row for row in rows if problem_of(row) is None]
     measured = [row for row in rows if isinstance(row, dict) and {"figure", "value"} <= row.keys()]
     odd = len(rows) - len(whole) - len(measured)
     if odd:
-        found.left_out.append(
+        inputs.left_out.append(
             LeftOut(str(path), f"{odd} of {len(rows)} rows lack the keys of a run; they are not shown")
         )
     for row in whole:
-        found.ledgers.setdefault(str(row["study"]), []).append(row)
+        inputs.ledgers.setdefault(str(row["study"]), []).append(row)
     if measured:
-        found.figures.setdefault(path.stem, []).extend(measured)
+        inputs.figures.setdefault(path.stem, []).extend(measured)
 
 
-def _film(found: Inputs, path: Path) -> None:
+def _film(inputs: Inputs, path: Path) -> None:
     size = path.stat().st_size
     if size > FILM_BYTES:
         raise UserError(str(path), f"is a film of {size / 1e6:.1f} MB; at most {FILM_BYTES / 1e6:g} MB are shown")
-    found.films.append(path)
+    inputs.films.append(path)
 
 
-def _document(found: Inputs, path: Path) -> None:
+def _document(inputs: Inputs, path: Path) -> None:
     """A JSON file, by the format that it names."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -176,17 +176,17 @@ def _document(found: Inputs, path: Path) -> None:
     if kind.startswith("diacritic-demos/"):
         demos = load(path)
         check_acceptance(demos.acceptance or {}, str(path), "record again")
-        found.recordings.append(demos)
+        inputs.recordings.append(demos)
         probed = saved_probe(path, demos.digest)
         if probed is not None:
             check_probe(probed, str(path), "run `diacritic probe` again")
-            found.probes[path.stem] = probed
+            inputs.probes[path.stem] = probed
     elif kind == NEED:
-        found.needs.append(read_need(path))
+        inputs.needs.append(read_need(path))
     elif kind == PROBE:
         check_probe(document, str(path), "run `diacritic probe` again")
-        found.probes[path.name.removesuffix(".probe.json")] = document
+        inputs.probes[path.name.removesuffix(".probe.json")] = document
     elif kind.startswith(("certify-model/", "certify-graph/")) or (not kind and "episodes" in document):
-        found.models.append(named_model(str(path)))
+        inputs.models.append(named_model(str(path)))
     elif not kind.startswith(SKIPPED):
         raise UserError(str(path), f"is of format {kind or 'unknown'!r}, which this page does not show")

@@ -83,7 +83,7 @@ def _drive(work: Work, address: str | None, back: Connection) -> None:
         work(ray, lambda piece: back.send(("piece", piece)))
         back.send(("end",))
     except UserError as problem:
-        back.send(("error", problem.place, problem.reason))
+        back.send(("error", problem.where, problem.reason))
     except OSError as problem:
         back.send(("error", str(problem.filename or "disk"), f"{problem.strerror}; then give the same command again"))
     finally:
@@ -103,11 +103,11 @@ def _run(jobs: Sequence[Job], settings: StudySettings, ray: Any, say: Say) -> No
             stages[first.remote(job, settings)] = job, job.train_job is None
         (ready, *_), _ = ray.wait(list(stages), num_returns=1)
         job, judged = stages.pop(ready)
-        found = _get(ray, ready, job)
+        result = _get(ray, ready, job)
         if not judged:
             stages[judge.remote(job, settings)] = job, True
             continue
-        rows: list[Row] = found
+        rows: list[Row] = result
         enter(rows, job.cells, settings.results, say)
 
 
@@ -122,7 +122,7 @@ def _get(ray: Any, reference: Any, job: Job) -> Any:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as problem:
         if isinstance(problem.cause, UserError):
-            raise UserError(problem.cause.place, problem.cause.reason) from None
+            raise UserError(problem.cause.where, problem.cause.reason) from None
         raise UserError(job.name, f"failed: {problem.cause!r}; the other jobs are in the ledger") from None
     except ray.exceptions.WorkerCrashedError:
         reason = f"its worker died {RETRIES + 1} times, for lack of memory perhaps; the other jobs are in the ledger"

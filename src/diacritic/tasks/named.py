@@ -48,7 +48,7 @@ def named_model(name: str, parameters: Sequence[str] = ()) -> Model:
     try:
         return replace(Model.load(name), name=Path(name).stem)
     except UserError as problem:
-        raise UserError(f"{name}: {problem.place}" if problem.place else name, problem.reason) from None
+        raise UserError(f"{name}: {problem.where}" if problem.where else name, problem.reason) from None
 
 
 def named_process(name: str, parameters: Sequence[str] = ()) -> Process:

@@ -33,15 +33,15 @@ def test_the_join_finds_the_pairs_that_a_comparison_finds(seed: int) -> None:
     def conflicting(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.array([conflict(a, b, group, loose, matrix) for a, b in zip(first, second, strict=True)], bool)
 
-    found = clashes(context, kind, signature, group, loose, clash, conflicting, 10**6)
-    assert found is not None
+    pairs = clashes(context, kind, signature, group, loose, clash, conflicting, 10**6)
+    assert pairs is not None
     literal = {
         (int(signature[i]), int(signature[j]))
         for i in range(len(context))
         for j in range(len(context))
         if context[i] == context[j] and conflict(int(kind[i]), int(kind[j]), group, loose, matrix)
     }
-    assert set(zip(found[0].tolist(), found[1].tolist(), strict=True)) == literal
+    assert set(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)) == literal
     assert literal
     assert clashes(context, kind, signature, group, loose, clash, conflicting, 3) is None
 

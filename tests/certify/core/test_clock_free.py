@@ -23,9 +23,9 @@ def waiting(steps: int) -> Model:
 def test_a_wait_is_free_with_a_clock_and_must_be_counted_without(steps: int) -> None:
     answer = certify(waiting(steps))
     assert [step.rate for step in answer.steps] == [0] * (steps + 1)
-    found = answer.clock_free
-    assert found.exact
-    assert found.upper == pytest.approx(math.log2(steps + 1))
+    actual = answer.clock_free
+    assert actual.exact
+    assert actual.upper == pytest.approx(math.log2(steps + 1))
     assert answer.codes == {"time_indexed": 1, "stationary": steps + 1}
 
 
@@ -37,10 +37,10 @@ def test_what_is_seen_counts_for_nothing() -> None:
 @pytest.mark.parametrize("name", [item.name for item in instances()])
 def test_the_zoo_is_decided(name: str) -> None:
     answer = certify(build(name), seconds=1 if name == "modulo-counter" else 60)
-    found = answer.clock_free
-    assert found.exact or name == "modulo-counter"
-    assert found.lower <= found.upper
-    assert found.lower >= sum(step.lower for step in answer.steps) / answer.model.horizon - 1e-9
+    actual = answer.clock_free
+    assert actual.exact or name == "modulo-counter"
+    assert actual.lower <= actual.upper
+    assert actual.lower >= sum(step.lower for step in answer.steps) / answer.model.horizon - 1e-9
     assert answer.codes["stationary"] is not None
     assert one_machine(answer)
 
@@ -88,7 +88,7 @@ def test_no_machine_is_below_and_one_is_at_the_upper_end(table: Any, hidden: int
 
     model = Model.from_latents(3, {k: Fraction(1, hidden) for k in range(hidden)}, step)
     answer = certify(model)
-    found, least = answer.clock_free, literal(model)
-    assert found.lower - 1e-9 <= least <= found.upper + 1e-9
-    assert not found.exact or found.upper == pytest.approx(least)
+    bounds, least = answer.clock_free, literal(model)
+    assert bounds.lower - 1e-9 <= least <= bounds.upper + 1e-9
+    assert not bounds.exact or bounds.upper == pytest.approx(least)
     assert one_machine(answer)

@@ -32,11 +32,11 @@ def solve(model: Model, seconds: float = 20.0) -> Codes:
 
 def successors(graph: Graph, t: int, node: int) -> dict[tuple[int, int], int]:
     """(action, next observation) → child, read off the edges one by one."""
-    level, found = graph.levels[t], {}
+    level, following = graph.levels[t], {}
     for source, action, child in zip(level.source.tolist(), level.action.tolist(), level.child.tolist(), strict=True):
         if source == node:
-            found[action, int(graph.levels[t + 1].observation[child])] = child
-    return found
+            following[action, int(graph.levels[t + 1].observation[child])] = child
+    return following
 
 
 def conflict(graph: Graph, first: tuple[int, int], second: tuple[int, int]) -> bool:
@@ -62,10 +62,10 @@ def exhaustive(graph: Graph, stationary: bool) -> int:
         for word, child in f.items()
     }
 
-    def fill(place: int, count: int, label: dict, table: dict, policy: dict) -> bool:
-        if place == len(histories):
+    def fill(index: int, count: int, label: dict, table: dict, policy: dict) -> bool:
+        if index == len(histories):
             return True
-        t, node = histories[place]
+        t, node = histories[index]
         level, step = graph.levels[t], 0 if stationary else t
         parent, word = arrival.get((t, node), (0, None))
         read = (step, label[t - 1, parent], word) if t else (-1, node, None)
@@ -75,7 +75,7 @@ def exhaustive(graph: Graph, stationary: bool) -> int:
             shown = (step, int(level.observation[node]), code)
             law = int(level.law[node])
             if policy.get(shown, law) == law and fill(
-                place + 1, count, {**label, (t, node): code}, {**table, read: code}, {**policy, shown: law}
+                index + 1, count, {**label, (t, node): code}, {**table, read: code}, {**policy, shown: law}
             ):
                 return True
         return False
@@ -117,20 +117,20 @@ def three_pairs() -> Model:
     )
 
 
-def check(model: Model, found: Codes) -> None:
+def check(model: Model, solution: Codes) -> None:
     """Everything that a result says about itself."""
     graph = model.graph
     for kind, stationary in KINDS.items():
-        low, high = found.brackets[kind]
+        low, high = solution.brackets[kind]
         assert low <= high
-        assert getattr(found, kind) == (low if low == high else None)
-        assert (kind in found.reasons) == (low < high)
-        if kind in found.labels:
-            labels = found.labels[kind]
+        assert getattr(solution, kind) == (low if low == high else None)
+        assert (kind in solution.reasons) == (low < high)
+        if kind in solution.labels:
+            labels = solution.labels[kind]
             assert verify_codes(graph, labels, stationary) is None
             used = [{code for level in labels for code in level}] if stationary else [set(level) for level in labels]
             assert max(map(len, used)) == high
-        clique = found.cliques.get(kind, [])
+        clique = solution.cliques.get(kind, [])
         assert len(clique) <= low
         assert stationary or len({t for t, _ in clique}) <= 1
         assert all(conflict(graph, a, b) for k, a in enumerate(clique) for b in clique[:k])
@@ -138,10 +138,10 @@ def check(model: Model, found: Codes) -> None:
 
 def test_three_observations_of_two_classes_each_need_three_codes() -> None:
     model = three_pairs()
-    found = solve(model)
-    assert found.time_indexed == 3
-    assert len(found.cliques["time_indexed"]) == 3
-    check(model, found)
+    solution = solve(model)
+    assert solution.time_indexed == 3
+    assert len(solution.cliques["time_indexed"]) == 3
+    check(model, solution)
     step = floors(model.graph, compatibility(model.graph), strong_classes(model.graph))[1]
     assert step.states == 2
 
@@ -151,9 +151,9 @@ def test_a_ring_of_five_needs_more_codes_than_its_largest_clique() -> None:
     model = Model.from_latents(
         2, latents, lambda latent, acts: (f"x{latent[1]}", f"was {latent[0]}") if acts else (f"o{latent[0]}", "wait")
     )
-    found = solve(model)
-    assert (found.time_indexed, len(found.cliques["time_indexed"])) == (3, 2)
-    check(model, found)
+    solution = solve(model)
+    assert (solution.time_indexed, len(solution.cliques["time_indexed"])) == (3, 2)
+    check(model, solution)
 
 
 def test_a_class_may_be_split_to_save_a_code() -> None:
@@ -168,12 +168,12 @@ def test_a_class_may_be_split_to_save_a_code() -> None:
     model = Model.from_latents(3, latents, step)
     graph = model.graph
     assert all(relation.transitive for relation in compatibility(graph))
-    found = solve(model)
-    assert found.time_indexed == exhaustive(graph, False) == 2
+    solution = solve(model)
+    assert solution.time_indexed == exhaustive(graph, False) == 2
     shown = [graph.observations[o] for o in graph.levels[1].observation]
-    labels = found.labels["time_indexed"][1]
+    labels = solution.labels["time_indexed"][1]
     assert {label for label, observation in zip(labels, shown, strict=True) if observation == "h"} == {0, 1}
-    check(model, found)
+    check(model, solution)
 
 
 @pytest.mark.parametrize(
@@ -184,21 +184,21 @@ def test_counts_agree_with_an_exhaustive_search_over_machines(
 ) -> None:
     for seed in range(seeds):
         model = random_model(seed, episodes, horizon, symbols)
-        found = solve(model)
-        check(model, found)
+        solution = solve(model)
+        check(model, solution)
         for kind, stationary in KINDS.items():
-            assert getattr(found, kind) == exhaustive(model.graph, stationary), (seed, kind)
+            assert getattr(solution, kind) == exhaustive(model.graph, stationary), (seed, kind)
 
 
 @pytest.mark.parametrize("seed", [277, 382, 1274, 4842, 5282, 5703])
 def test_closure_can_cost_a_code_that_no_conflict_of_two_shows(seed: int) -> None:
     """Seeds where the simple bounds leave a gap, so that the solver decides, in both directions."""
     model = random_model(seed, 8, 4, 2)
-    found = solve(model)
-    check(model, found)
+    solution = solve(model)
+    check(model, solution)
     assert not all(relation.transitive for relation in compatibility(model.graph))
-    assert found.time_indexed == exhaustive(model.graph, False)
-    assert found.time_indexed == (2 if seed in (277, 4842) else 3)
+    assert solution.time_indexed == exhaustive(model.graph, False)
+    assert solution.time_indexed == (2 if seed in (277, 4842) else 3)
 
 
 def test_merged_histories_count_as_if_they_were_apart() -> None:
@@ -207,23 +207,23 @@ def test_merged_histories_count_as_if_they_were_apart() -> None:
         model = random_merged(seed)
         if sum(int(level.paths.sum()) for level in model.graph.levels) > 20:
             continue
-        found, tree = solve(model), unfold(model.graph)
-        check(model, found)
-        assert found.time_indexed == exhaustive(tree, False)
-        if found.stationary is not None and found.stationary <= 3:
-            assert found.stationary == exhaustive(tree, True)
+        solution, tree = solve(model), unfold(model.graph)
+        check(model, solution)
+        assert solution.time_indexed == exhaustive(tree, False)
+        if solution.stationary is not None and solution.stationary <= 3:
+            assert solution.stationary == exhaustive(tree, True)
         compared += tree.levels[-1].size > model.graph.levels[-1].size
-        undetermined += found.stationary is None
+        undetermined += solution.stationary is None
     assert compared > 30
     assert undetermined == 0
 
 
 def test_a_node_with_two_labels_is_counted_but_not_labelled() -> None:
     model = random_merged(113)
-    found = solve(model)
-    assert found.stationary == exhaustive(unfold(model.graph), True)
-    assert "stationary" not in found.labels
-    assert "stationary" not in found.cliques
+    solution = solve(model)
+    assert solution.stationary == exhaustive(unfold(model.graph), True)
+    assert "stationary" not in solution.labels
+    assert "stationary" not in solution.cliques
 
 
 @pytest.mark.parametrize(
@@ -243,17 +243,17 @@ def test_a_node_with_two_labels_is_counted_but_not_labelled() -> None:
 )
 def test_zoo(name: str, parameters: dict[str, int], time_indexed: int, stationary: int) -> None:
     model = build(name, **parameters)
-    found = solve(model)
-    assert (found.time_indexed, found.stationary) == (time_indexed, stationary)
+    solution = solve(model)
+    assert (solution.time_indexed, solution.stationary) == (time_indexed, stationary)
     for kind, is_stationary in KINDS.items():
-        assert verify_codes(model.graph, found.labels[kind], is_stationary) is None
+        assert verify_codes(model.graph, solution.labels[kind], is_stationary) is None
 
 
 def test_a_stationary_machine_must_count_the_steps_that_no_observation_shows() -> None:
     model = Model.from_latents(5, {0: 1}, lambda _, acts: ("same", "go" if len(acts) == 4 else "wait"))
-    found = solve(model)
-    assert (found.time_indexed, found.stationary) == (1, 5)
-    check(model, found)
+    solution = solve(model)
+    assert (solution.time_indexed, solution.stationary) == (1, 5)
+    check(model, solution)
 
 
 def test_the_verifier_refuses_what_is_no_machine() -> None:
@@ -294,28 +294,28 @@ def test_without_a_solver_the_gap_is_a_bracket(monkeypatch: pytest.MonkeyPatch) 
     assert not solver_ready(0.5)  # not even imported
     monkeypatch.setitem(sys.modules, "ortools", None)
     model = random_model(382, 8, 4, 2)
-    found = solve(model)
-    assert found.time_indexed is None
-    assert found.brackets["time_indexed"] == (2, 3)
-    assert "'search'" in found.reasons["time_indexed"]
-    check(model, found)
+    solution = solve(model)
+    assert solution.time_indexed is None
+    assert solution.brackets["time_indexed"] == (2, 3)
+    assert "'search'" in solution.reasons["time_indexed"]
+    check(model, solution)
 
 
 def test_no_time_is_a_bracket_too() -> None:
     model = random_model(382, 8, 4, 2)
-    found = solve(model, seconds=0.0)
-    assert (found.time_indexed, found.stationary) == (None, None)
-    assert found.brackets["time_indexed"][0] == found.brackets["stationary"][0] == 2
-    assert set(found.reasons.values()) == {"the search stopped at its limit; --seconds raises it"}
-    check(model, found)
+    solution = solve(model, seconds=0.0)
+    assert (solution.time_indexed, solution.stationary) == (None, None)
+    assert solution.brackets["time_indexed"][0] == solution.brackets["stationary"][0] == 2
+    assert set(solution.reasons.values()) == {"the search stopped at its limit; --seconds raises it"}
+    check(model, solution)
 
 
 def test_more_classes_than_can_be_compared_still_have_both_ends() -> None:
     observations = np.stack([np.arange(120_000), np.zeros(120_000, np.int64)], axis=1)
     model = Model.from_arrays(observations, np.stack([np.zeros(120_000, np.int64), np.arange(120_000) % 3], axis=1))
-    found = solve(model)
-    assert (found.time_indexed, found.stationary) == (3, 3)
-    check(model, found)
+    solution = solve(model)
+    assert (solution.time_indexed, solution.stationary) == (3, 3)
+    check(model, solution)
 
 
 def cues(count: int, horizon: int) -> Model:
@@ -327,17 +327,17 @@ def cues(count: int, horizon: int) -> Model:
 
 def test_a_thousand_states_at_every_step_are_a_thousand_codes() -> None:
     model = cues(1000, 12)
-    found = solve(model)
-    assert found.time_indexed == 1000
-    assert found.brackets["stationary"] == (1000, 12_000)
-    assert "too many to compare" in found.reasons["stationary"]
-    assert len(found.cliques["time_indexed"]) == 1000
-    assert verify_codes(model.graph, found.labels["time_indexed"], False) is None
+    solution = solve(model)
+    assert solution.time_indexed == 1000
+    assert solution.brackets["stationary"] == (1000, 12_000)
+    assert "too many to compare" in solution.reasons["stationary"]
+    assert len(solution.cliques["time_indexed"]) == 1000
+    assert verify_codes(model.graph, solution.labels["time_indexed"], False) is None
 
 
 def test_ten_bits_are_a_thousand_codes_though_pairs_are_past_their_limit() -> None:
-    found = solve(build("memory-chain", bits=10, delay=5))
-    assert (found.time_indexed, found.stationary) == (1024, 1024)
+    solution = solve(build("memory-chain", bits=10, delay=5))
+    assert (solution.time_indexed, solution.stationary) == (1024, 1024)
 
 
 def test_counts_of_enumerated_and_of_generated_histories_agree() -> None:
@@ -347,7 +347,7 @@ def test_counts_of_enumerated_and_of_generated_histories_agree() -> None:
     observations[:, -1] += 2
     actions[:, -1] = events.sum(1) % 3
     model = Model.from_arrays(observations, actions)
-    found = solve(model)
-    assert (found.time_indexed, found.stationary) == (3, 3)
-    assert found.brackets == solve(build("modulo-counter", horizon=16)).brackets
-    assert verify_codes(model.graph, found.labels["stationary"], True) is None
+    solution = solve(model)
+    assert (solution.time_indexed, solution.stationary) == (3, 3)
+    assert solution.brackets == solve(build("modulo-counter", horizon=16)).brackets
+    assert verify_codes(model.graph, solution.labels["stationary"], True) is None

@@ -49,18 +49,18 @@ def disjoint_cliques(size: int, count: int) -> list[tuple[int, int]]:
 
 def all_masses(weights: list[int], conflicts: list[int]) -> set[tuple[int, ...]]:
     """The class masses of every proper colouring, each sorted."""
-    found: set[tuple[int, ...]] = set()
+    masses: set[tuple[int, ...]] = set()
 
     def assign(v: int, classes: list[tuple[int, int]]) -> None:
         if v == len(weights):
-            found.add(tuple(sorted(mass for mass, _ in classes)))
+            masses.add(tuple(sorted(mass for mass, _ in classes)))
             return
-        for place, (mass, mask) in enumerate([*classes, (0, 0)]):
+        for index, (mass, mask) in enumerate([*classes, (0, 0)]):
             if not mask & conflicts[v]:
-                assign(v + 1, [*classes[:place], (mass + weights[v], mask | 1 << v), *classes[place + 1 :]])
+                assign(v + 1, [*classes[:index], (mass + weights[v], mask | 1 << v), *classes[index + 1 :]])
 
     assign(0, [])
-    return found
+    return masses
 
 
 @cache

@@ -114,11 +114,11 @@ def test_a_rare_label_keeps_its_digits() -> None:
     exact = 2.0**-50 * (50 + 1 / math.log(2))
     for scale in (1, 2**40):
         masses = as_masses([scale, (2**50 - 1) * scale])
-        found = conditional_entropy(masses, as_masses([2**50 * scale] * 2), 2**50 * scale)
-        assert abs(found - exact) <= 1e-15 * exact
+        bits = conditional_entropy(masses, as_masses([2**50 * scale] * 2), 2**50 * scale)
+        assert abs(bits - exact) <= 1e-15 * exact
 
 
 def test_masses_beyond_the_range_of_doubles() -> None:
     part, whole = 1, 2**3000
-    found = conditional_entropy(as_masses([part, whole - part]), as_masses([whole, whole]), whole)
-    assert 0 <= found < 1e-300
+    bits = conditional_entropy(as_masses([part, whole - part]), as_masses([whole, whole]), whole)
+    assert 0 <= bits < 1e-300

@@ -26,17 +26,17 @@ def test_floors_are_the_minima_over_closed_assignments(seed: int) -> None:
         minima = exhaustive.closed_minima()
         assert minima == exhaustive.colouring_minima()
         relations, strong = compatibility(graph), strong_classes(graph)
-        for t, found in enumerate(floors(graph, relations, strong)):
-            assert found.proved
-            assert found.lower == pytest.approx(found.upper, abs=1e-13)
-            assert found.upper == pytest.approx(exhaustive.bits(minima[t]), abs=1e-13)
-            assert found.states == exhaustive.fewest_states(t)
+        for t, bracket in enumerate(floors(graph, relations, strong)):
+            assert bracket.proved
+            assert bracket.lower == pytest.approx(bracket.upper, abs=1e-13)
+            assert bracket.upper == pytest.approx(exhaustive.bits(minima[t]), abs=1e-13)
+            assert bracket.states == exhaustive.fewest_states(t)
             histories = node_histories(graph, t)
-            cells = {c: [h for h, k in zip(histories, found.cells, strict=True) if k == c] for c in found.cells}
+            cells = {c: [h for h, k in zip(histories, bracket.cells, strict=True) if k == c] for c in bracket.cells}
             assert all((h, k) in twin.compatible[t] for cell in cells.values() for h in cell for k in cell)
-            assert conditional_rate(graph.levels[t], found.cells) == pytest.approx(found.upper, abs=1e-13)
+            assert conditional_rate(graph.levels[t], bracket.cells) == pytest.approx(bracket.upper, abs=1e-13)
             lower, upper = twin.behavioural_entropy(t), twin.class_entropy(t, twin.strong[t])
-            assert lower - 1e-13 <= found.upper <= upper + 1e-13
+            assert lower - 1e-13 <= bracket.upper <= upper + 1e-13
 
 
 @settings(max_examples=150)
@@ -44,13 +44,13 @@ def test_floors_are_the_minima_over_closed_assignments(seed: int) -> None:
 def test_floors_of_any_model(document: Document) -> None:
     """With classes the floor is H(Γ|O), and it says which method it used."""
     twin, graph = Twin(document), Model.from_episodes(document).graph
-    for t, found in enumerate(floors(graph, compatibility(graph), strong_classes(graph))):
-        assert found.proved
+    for t, bracket in enumerate(floors(graph, compatibility(graph), strong_classes(graph))):
+        assert bracket.proved
         if twin.transitive(t):
-            assert found.method == "classes"
-            assert found.upper == pytest.approx(twin.class_entropy(t, twin.compatible[t]), abs=1e-13)
+            assert bracket.method == "classes"
+            assert bracket.upper == pytest.approx(twin.class_entropy(t, twin.compatible[t]), abs=1e-13)
         else:
-            assert found.method == "colouring"
+            assert bracket.method == "colouring"
 
 
 class Stingy(Budget):
@@ -68,13 +68,13 @@ def test_a_limit_leaves_a_bracket_that_holds_the_minimum() -> None:
         exhaustive, graph = Exhaustive(twin), Model.from_episodes(document).graph
         relations, strong = compatibility(graph), strong_classes(graph)
         for t, (level, relation) in enumerate(zip(graph.levels, relations, strict=True)):
-            found = floor(level, relation, strong[t], budget)
+            bound = floor(level, relation, strong[t], budget)
             least = exhaustive.bits(exhaustive.colouring_minima()[t])
-            assert found.lower - 1e-13 <= least <= found.upper + 1e-13
-            still_open += not found.proved
-            assert found.proved == ("limit" not in found.method)
-            if found.proved:
-                assert found.upper == pytest.approx(least, abs=1e-13)
+            assert bound.lower - 1e-13 <= least <= bound.upper + 1e-13
+            still_open += not bound.proved
+            assert bound.proved == ("limit" not in bound.method)
+            if bound.proved:
+                assert bound.upper == pytest.approx(least, abs=1e-13)
     assert still_open
 
 
@@ -82,9 +82,9 @@ def test_the_three_histories_and_the_simpler_bounds() -> None:
     """0.918 by colouring, log₂(3/2) = 0.585 by the heaviest compatible set; a clique of two sees it as well."""
     graph = build("three-histories").graph
     relation, level = compatibility(graph)[1], graph.levels[1]
-    found = floor(level, relation, strong_classes(graph)[1])
-    assert abs(found.upper - 0.9182958340544896) <= 1e-15
-    assert found.states == 2
+    bound = floor(level, relation, strong_classes(graph)[1])
+    assert abs(bound.upper - 0.9182958340544896) <= 1e-15
+    assert bound.states == 2
     masses = group_sums(relation.kind, level.mass, relation.kinds).tolist()
     conflicts = bitmasks(relation.conflict_matrix(np.arange(relation.kinds)))
     assert sorted(masses) == [level.total // 3] * 3
@@ -122,12 +122,12 @@ def test_masses_beyond_64_bits() -> None:
 
     latents = [((h, word), shares[h] / len(futures[h])) for h in futures for word in futures[h]]
     graph = Model.from_latents(3, latents, step).graph
-    found = floors(graph, compatibility(graph), strong_classes(graph))[1]
-    assert found.proved
-    assert abs(found.upper - 0.9182958340544896) <= 1e-15
-    words = {found.cells[k]: graph.history(1, k)[0] for k in range(3)}
-    assert found.cells.tolist().count(max(found.cells, key=found.cells.tolist().count)) == 2
-    assert words[min(found.cells, key=found.cells.tolist().count)] == "h1", "the heavier partner takes h2, exactly"
+    actual = floors(graph, compatibility(graph), strong_classes(graph))[1]
+    assert actual.proved
+    assert abs(actual.upper - 0.9182958340544896) <= 1e-15
+    words = {actual.cells[k]: graph.history(1, k)[0] for k in range(3)}
+    assert actual.cells.tolist().count(max(actual.cells, key=actual.cells.tolist().count)) == 2
+    assert words[min(actual.cells, key=actual.cells.tolist().count)] == "h1", "the heavier partner takes h2, exactly"
 
 
 def test_fibers_of_equal_masses_but_other_conflicts_are_not_taken_for_one() -> None:
@@ -144,10 +144,10 @@ def test_fibers_of_equal_masses_but_other_conflicts_are_not_taken_for_one() -> N
                 episodes.append({"weight": Fraction(1, 8 * len(meets)), "steps": steps})
     graph = Model.from_episodes(episodes).graph
     relation = compatibility(graph)[1]
-    found = floor(graph.levels[1], relation, strong_classes(graph)[1])
+    bound = floor(graph.levels[1], relation, strong_classes(graph)[1])
     assert len(relation.loose) == 2
-    assert found.proved
-    assert found.upper == 1.25  # two colours of equal mass, and three of which one has half the mass
-    together = [(a, b) for a in range(8) for b in range(a) if found.cells[a] == found.cells[b]]
+    assert bound.proved
+    assert bound.upper == 1.25  # two colours of equal mass, and three of which one has half the mass
+    together = [(a, b) for a in range(8) for b in range(a) if bound.cells[a] == bound.cells[b]]
     assert together
     assert not any(relation.in_conflict(a, b) for a, b in together)

@@ -35,7 +35,7 @@ def test_the_order_of_edges_is_no_part_of_the_digest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "where"),
     [
         (lambda d: d["levels"][0]["nodes"].append(dict(d["levels"][0]["nodes"][0])), r"levels\[0\]: two nodes"),
         (lambda d: d["levels"][0]["nodes"][0]["edges"].pop(), r"levels\[0\]\.nodes\[0\]\.edges"),
@@ -47,8 +47,8 @@ def test_the_order_of_edges_is_no_part_of_the_digest() -> None:
         (lambda d: d["levels"][1].update(edges=[]), r"levels\[1\]"),
     ],
 )
-def test_what_is_no_graph_is_refused(change: Any, place: str) -> None:
+def test_what_is_no_graph_is_refused(change: Any, where: str) -> None:
     document = json.loads(merged().to_json())
     change(document)
-    with pytest.raises(UserError, match=place):
+    with pytest.raises(UserError, match=where):
         Model.from_json(json.dumps(document))

@@ -257,24 +257,24 @@ def test_bad_latents(horizon: int, latents: Any, law: Any, message: str) -> None
 def summary(graph: Graph) -> list[tuple[Any, ...]]:
     """Per step everything that does not depend on how histories are stored; entropies to twelve digits."""
     relations, strong = compatibility(graph), strong_classes(graph)
-    found = floors(graph, relations, strong)
-    joint = best_machine(graph, relations, found)
+    step_floors = floors(graph, relations, strong)
+    joint = best_machine(graph, relations, step_floors)
     rows: list[tuple[Any, ...]] = [(joint.optimal, joint.simultaneous, round(joint.bracket[1], 12))]
     for t, level in enumerate(graph.levels):
         entropies = (
             level.history_entropy,
             conditional_rate(level, level.law),
             conditional_rate(level, strong[t]),
-            found[t].lower,
-            found[t].upper,
+            step_floors[t].lower,
+            step_floors[t].upper,
         )
         groups = rank(relations[t].group)[1]
         rows.append(
             (
                 sum(map(int, level.paths)),
                 *(round(bits, 12) + 0.0 for bits in entropies),
-                found[t].proved,
-                found[t].states,
+                step_floors[t].proved,
+                step_floors[t].states,
                 not level.mixed,
                 rank(support_classes(graph, t))[1] == groups,
                 relations[t].transitive,
@@ -364,7 +364,7 @@ def graph_document() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "place"),
+    ("path", "value", "where"),
     [
         (("horizon",), 2, "horizon"),
         (("levels",), [], "horizon"),
@@ -384,7 +384,7 @@ def graph_document() -> dict[str, Any]:
         (("levels", 1, "nodes"), [], "levels[0].nodes[0].edges"),
     ],
 )
-def test_bad_graph_documents(path: tuple[str | int, ...], value: Any, place: str) -> None:
+def test_bad_graph_documents(path: tuple[str | int, ...], value: Any, where: str) -> None:
     document = graph_document()
     target: Any = document
     for key in path[:-1]:
@@ -392,7 +392,7 @@ def test_bad_graph_documents(path: tuple[str | int, ...], value: Any, place: str
     target[path[-1]] = value
     with pytest.raises(UserError) as caught:
         Model.from_json(json.dumps(document))
-    assert caught.value.place == place
+    assert caught.value.where == where
     assert "\n" not in str(caught.value)
 
 

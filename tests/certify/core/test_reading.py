@@ -41,7 +41,7 @@ def refusal(document: Any) -> UserError:
     if isinstance(document, dict) and isinstance(document.get("episodes"), list):
         with pytest.raises(UserError) as direct:
             Model.from_episodes(document)
-        assert direct.value.place == error.place
+        assert direct.value.where == error.where
     assert "\n" not in str(error)
     assert len(str(error)) < 400
     return error
@@ -93,7 +93,7 @@ def test_the_good_document_is_good() -> None:
 )
 def test_weights_that_are_no_weights(weight: Any, reason: str) -> None:
     error = refusal(changed("episodes", 3, "weight", to=weight))
-    assert error.place == "episodes[3].weight"
+    assert error.where == "episodes[3].weight"
     assert error.reason.startswith(reason)
 
 
@@ -131,7 +131,7 @@ def test_weights_that_do_not_sum_to_one(weight: str, total: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "place", "reason"),
+    ("law", "where", "reason"),
     [
         ({"left": "1/2", "right": "1/3"}, "", "the probabilities sum to 5/6, not to 1"),
         ({"left": "3/2", "right": "-1/2"}, '["right"]', "the probability -1/2 is negative"),
@@ -144,9 +144,9 @@ def test_weights_that_do_not_sum_to_one(weight: str, total: str) -> None:
         (None, "", "expected an object, not null"),
     ],
 )
-def test_laws_that_are_no_distributions(law: Any, place: str, reason: str) -> None:
+def test_laws_that_are_no_distributions(law: Any, where: str, reason: str) -> None:
     error = refusal(changed(*LAW, to=law))
-    assert str(error) == f"episodes[3].steps[2].action_law{place}: {reason}"
+    assert str(error) == f"episodes[3].steps[2].action_law{where}: {reason}"
 
 
 @pytest.mark.parametrize("law", [{"left": "1"}, {"left": "1", "right": "0"}])
@@ -166,7 +166,7 @@ def test_draws_that_contradict_the_laws() -> None:
     for episode in document["episodes"]:
         episode["steps"][1]["action_law"] = {"wait": "1/2", "jump": "1/2"}
     error = refusal(document)
-    assert error.place == "episodes[0].steps[1]"
+    assert error.where == "episodes[0].steps[1]"
     assert "draw 'wait' with weight 1 of the whole, but the laws there give it 1/2" in error.reason
     assert '"empirical": true' in error.reason
 
@@ -180,7 +180,7 @@ def test_unequal_draws_name_an_episode_of_the_history_in_question() -> None:
             {"weight": "1/8", "steps": [step("y", "right", left="1/2", right="1/2"), step("end")]},
         ],
     }
-    assert refusal(document).place == "episodes[1].steps[0]"
+    assert refusal(document).where == "episodes[1].steps[0]"
     document["empirical"] = True
     assert Model.from_episodes(document).graph.levels[1].size == 3
 
@@ -204,26 +204,26 @@ def test_empty_models(episodes: Any) -> None:
 
 
 def test_an_episode_without_steps() -> None:
-    assert refusal(changed("episodes", 1, "steps", to=[])).place == "episodes[1].steps"
+    assert refusal(changed("episodes", 1, "steps", to=[])).where == "episodes[1].steps"
     assert refusal(changed("episodes", 1, "steps", to="none")).reason == 'expected a list of steps, not "none"'
 
 
 @pytest.mark.parametrize(
-    ("path", "place"),
+    ("path", "where"),
     [
         (("extra",), ""),
         (("episodes", 1, "extra"), "episodes[1]"),
         (("episodes", 1, "steps", 2, "extra"), "episodes[1].steps[2]"),
     ],
 )
-def test_unknown_keys_are_refused_by_name(path: tuple[str | int, ...], place: str) -> None:
+def test_unknown_keys_are_refused_by_name(path: tuple[str | int, ...], where: str) -> None:
     error = refusal(changed(*path, to=1))
-    assert error.place == place
+    assert error.where == where
     assert error.reason.startswith('unknown key "extra"; expected ')
 
 
 @pytest.mark.parametrize(
-    ("path", "place"),
+    ("path", "where"),
     [
         (("horizon",), ""),
         (("episodes",), ""),
@@ -233,13 +233,13 @@ def test_unknown_keys_are_refused_by_name(path: tuple[str | int, ...], place: st
         ((*STEP, "action"), "episodes[3].steps[2]"),
     ],
 )
-def test_missing_keys_are_named(path: tuple[str | int, ...], place: str) -> None:
+def test_missing_keys_are_named(path: tuple[str | int, ...], where: str) -> None:
     error = refusal(changed(*path, remove=True))
-    assert (error.place, error.reason) == (place, f'the key "{path[-1]}" is missing')
+    assert (error.where, error.reason) == (where, f'the key "{path[-1]}" is missing')
 
 
 @pytest.mark.parametrize(
-    ("find", "twice", "place"),
+    ("find", "twice", "where"),
     [
         ('"horizon": 3', '"horizon": 3, "horizon": 3', ""),
         ('"weight": "1/4"', '"weight": "1/4", "weight": "1/4"', "episodes[0]"),
@@ -247,11 +247,11 @@ def test_missing_keys_are_named(path: tuple[str | int, ...], place: str) -> None
         ('"left": "1/2"', '"left": "1/2", "left": "1/2"', "episodes[0].steps[2].action_law"),
     ],
 )
-def test_duplicate_keys_are_refused_even_when_equal(find: str, twice: str, place: str) -> None:
+def test_duplicate_keys_are_refused_even_when_equal(find: str, twice: str, where: str) -> None:
     with pytest.raises(UserError) as caught:
         Model.from_json(json.dumps(good()).replace(find, twice, 1))
     key = find.split('"')[1]
-    assert (caught.value.place, caught.value.reason) == (place, f'the key "{key}" is given twice')
+    assert (caught.value.where, caught.value.reason) == (where, f'the key "{key}" is given twice')
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_horizons_that_count_no_steps(horizon: Any, shown: str) -> None:
 @pytest.mark.parametrize(("key", "value"), [("obs", 7), ("obs", None), ("action", 7), ("obs", ["x"])])
 def test_symbols_are_text(key: str, value: Any) -> None:
     error = refusal(changed(*STEP, key, to=value))
-    assert error.place == f"episodes[3].steps[2].{key}"
+    assert error.where == f"episodes[3].steps[2].{key}"
     assert error.reason.startswith("expected text, not ")
 
 
@@ -397,10 +397,10 @@ values = st.recursive(
 )
 
 
-def places(value: Any) -> list[tuple[str | int, ...]]:
+def paths(value: Any) -> list[tuple[str | int, ...]]:
     """The path of every value inside a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [(), *((key, *path) for key, item in inner for path in places(item))]
+    return [(), *((key, *path) for key, item in inner for path in paths(item))]
 
 
 @settings(max_examples=400)
@@ -408,7 +408,7 @@ def places(value: Any) -> list[tuple[str | int, ...]]:
 def test_one_wrong_value_anywhere_is_a_model_or_a_refusal(data: st.DataObject) -> None:
     """Both formats, any value at any place: never another error, and always one line."""
     document = data.draw(st.sampled_from([good(), json.loads(build("running-parity", horizon=2).to_json())]))
-    path = data.draw(st.sampled_from([path for path in places(document) if path]))
+    path = data.draw(st.sampled_from([path for path in paths(document) if path]))
     *inner, last = path
     target: Any = document
     for key in inner:

@@ -154,12 +154,12 @@ def test_past_the_pair_limit_what_is_known_is_still_true(limit: int) -> None:
                 assert (a, c) not in twin.compatible[t]
                 triples += not relation.decided
         exhaustive = Exhaustive(twin)
-        found = floors(graph, relations, strong_classes(graph))
-        for floor, least in zip(found, exhaustive.colouring_minima(), strict=True):
+        step_floors = floors(graph, relations, strong_classes(graph))
+        for floor, least in zip(step_floors, exhaustive.colouring_minima(), strict=True):
             assert floor.lower - 1e-12 <= exhaustive.bits(least) <= floor.upper + 1e-12
             if floor.proved:
                 assert abs(floor.upper - exhaustive.bits(least)) < 1e-12
-        joint = best_machine(graph, relations, found)
+        joint = best_machine(graph, relations, step_floors)
         assert joint.bracket[0] - 1e-12 <= exhaustive.least_sum() <= joint.bracket[1] + 1e-12
     assert undecided >= (100 if limit == 0 else 1)
     assert triples >= (1 if limit == 0 else 0)

@@ -48,11 +48,11 @@ def machine_of(model: Model) -> Machine:
 
 def shares(graph: Graph, t: int) -> dict[tuple[str, str], Fraction]:
     """P(observation, action) at step t."""
-    level, found = graph.levels[t - 1], {}
+    level, shares = graph.levels[t - 1], {}
     for observation, law, mass in zip(level.observation, level.law, level.mass, strict=True):
         key = graph.observations[observation], graph.law_text(int(law))
-        found[key] = found.get(key, 0) + Fraction(int(mass), level.total)
-    return found
+        shares[key] = shares.get(key, 0) + Fraction(int(mass), level.total)
+    return shares
 
 
 def binary_entropy(p: float) -> float:
@@ -68,12 +68,12 @@ def test_a_sequence_detector_by_hand() -> None:
         ("1", "0"): Fraction(3, 8),
         ("1", "1"): Fraction(1, 8),
     }
-    found = required(model)
-    assert [floor.states for floor in found] == [1, 2, 2, 2]
+    actual = required(model)
+    assert [floor.states for floor in actual] == [1, 2, 2, 2]
     # under a 0, whether a 1 came just before; under a 1, whether 1 0 came before it, which the output shows
     said = binary_entropy(1 / 4) / 2
-    assert [floor.upper for floor in found] == pytest.approx([0, 0.5, 0.5 + said, said])
-    assert all(floor.proved for floor in found)
+    assert [floor.upper for floor in actual] == pytest.approx([0, 0.5, 0.5 + said, said])
+    assert all(floor.proved for floor in actual)
 
 
 def test_a_long_horizon_stays_small() -> None:
@@ -212,4 +212,4 @@ HEAD = ".i 2\n.o 1\n"  # two lines
 def test_every_refusal_names_its_line(text: str, line: int, reason: str) -> None:
     with pytest.raises(UserError, match=reason) as caught:
         read_kiss2(text)
-    assert caught.value.place == f"line {line}"
+    assert caught.value.where == f"line {line}"

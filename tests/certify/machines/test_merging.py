@@ -56,10 +56,10 @@ def test_persistent_codes_are_one_stationary_machine(document) -> None:
     states = histories(model)
     merger = Merger(states)
     persist(merger)
-    found = coded(merger)
-    labels = [found.of_state[nodes].tolist() for nodes in states.nodes]
+    coding = coded(merger)
+    labels = [coding.of_state[nodes].tolist() for nodes in states.nodes]
     assert verify_codes(model.graph, labels, stationary=True) is None
-    assert found.codes == len(set(found.of_state.tolist()))
+    assert coding.codes == len(set(coding.of_state.tolist()))
 
 
 @pytest.mark.parametrize(("name", "codes"), [("memory-chain", 2), ("gap", 4), ("running-parity", 2), ("re-reveal", 3)])
@@ -76,11 +76,11 @@ def test_a_class_keeps_its_code_through_the_delay() -> None:
     states = States.of_graph(model.graph, [relation.kind for relation in Requirement.of(model).relations])
     merger = Merger(states)
     persist(merger)
-    found = coded(merger)
+    coding = coded(merger)
     for state, moves in enumerate(states.moves):
         for target in moves.values():
             if states.step[target] < 50:  # before the query
-                assert states.step[state] < 1 or found.of_state[state] == found.of_state[target]
+                assert states.step[state] < 1 or coding.of_state[state] == coding.of_state[target]
 
 
 def test_a_refused_merge_leaves_no_trace() -> None:
@@ -100,12 +100,12 @@ def test_walking_finds_the_codes_of_the_states_and_says_where_it_knows_nothing()
     states = histories(model)
     merger = Merger(states)
     persist(merger)
-    found = coded(merger)
+    coding = coded(merger)
     episodes = model.episodes
     assert episodes is not None
     did = np.concatenate([np.zeros((2, 1), np.int64), episodes.action[:, :-1] + 1], 1)
     words = (did * len(model.graph.observations) + episodes.observation).T
-    walked = found.walk(words)
+    walked = coding.walk(words)
     assert [len(set(row)) for row in walked.tolist()] == [2, 2, 2, 2]
     words[1, 0] = 0  # the first observation cannot come without an action again
-    assert found.walk(words)[1:, 0].tolist() == [NONE] * 3
+    assert coding.walk(words)[1:, 0].tolist() == [NONE] * 3

@@ -123,10 +123,10 @@ def test_a_stochastic_expert_branches_with_exact_weights() -> None:
             return {"on": "1/3", "jump": "2/3", "back": 0}
         return {"up": Fraction(1, 4), "down": "0.75"} if history[-1] == "fork" else "on"
 
-    found = {
+    actual = {
         tuple(steps.actions): Fraction(*weight) for weight, steps in Player(corridor(expert=expert)).branches("north")
     }
-    assert found == {
+    assert actual == {
         ("on", "on", "up"): Fraction(1, 12),
         ("on", "on", "down"): Fraction(1, 4),
         ("on", "jump", "up"): Fraction(1, 6),
@@ -170,8 +170,8 @@ def test_branches_are_the_products_of_the_laws(table: list[list[int]], ends: lis
                     yield p * Fraction(w, sum(row)), (str(a), *rest)
 
     adapter = Adapter("walk", 3, [None], reset, step, expert)
-    found = sorted((Fraction(*weight), tuple(steps.actions)) for weight, steps in Player(adapter).branches(None))
-    assert found == sorted(literal(0, 0, False))
+    actual = sorted((Fraction(*weight), tuple(steps.actions)) for weight, steps in Player(adapter).branches(None))
+    assert actual == sorted(literal(0, 0, False))
 
 
 # ---- what is refused

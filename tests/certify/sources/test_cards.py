@@ -141,7 +141,7 @@ def facts(model: Model) -> list[tuple[Any, ...]]:
     graph = model.graph
     strong = strong_classes(graph)
     relations = [settled(r, classes) for r, classes in zip(compatibility(graph), strong, strict=True)]
-    found = floors(graph, relations, strong, seconds=60)
+    step_floors = floors(graph, relations, strong, seconds=60)
     return [
         (
             sum(level.paths.tolist()),
@@ -152,7 +152,7 @@ def facts(model: Model) -> list[tuple[Any, ...]]:
             round(floor.upper, 9),
             floor.states,
         )
-        for level, relation, floor in zip(graph.levels, relations, found, strict=True)
+        for level, relation, floor in zip(graph.levels, relations, step_floors, strict=True)
     ]
 
 

@@ -38,8 +38,8 @@ def bits_of(observation: str) -> str:
     return observation.removeprefix("context ")
 
 
-def kept(*places: int) -> Callable[[str], Any]:
-    return lambda seen: tuple(bits_of(seen)[k] for k in places)
+def kept(*positions: int) -> Callable[[str], Any]:
+    return lambda seen: tuple(bits_of(seen)[k] for k in positions)
 
 
 PARITY: Callable[[str], Any] = lambda seen: bits_of(seen).count("1") % 2  # noqa: E731

@@ -32,12 +32,12 @@ def two_cues(cues: tuple[int, ...]) -> Pairs:
 def test_a_latent_that_was_dropped_is_seen_to_be_missing():
     full = list(product(range(2), repeat=2))
     seen = [(0, 0)] * 3 + [(0, 1)] * 2 + [(1, 0)]
-    found = from_recordings([two_cues(c) for c in seen], latents=seen).coverage(full)
-    assert found.unit == "latent configurations"
-    assert found.counts == {(0, 0): 3, (0, 1): 2, (1, 0): 1}
-    assert found.unseen == ((1, 1),)
-    assert found.missing_mass == Fraction(1, 6)
-    assert found.lines() == [
+    coverage = from_recordings([two_cues(c) for c in seen], latents=seen).coverage(full)
+    assert coverage.unit == "latent configurations"
+    assert coverage.counts == {(0, 0): 3, (0, 1): 2, (1, 0): 1}
+    assert coverage.unseen == ((1, 1),)
+    assert coverage.missing_mass == Fraction(1, 6)
+    assert coverage.lines() == [
         "coverage: 3 of 4 latent configurations in 6 episodes; "
         "missing mass 1/6 (Good–Turing: the chance that the next one is new)",
         "never recorded: (1, 1)",
@@ -46,18 +46,22 @@ def test_a_latent_that_was_dropped_is_seen_to_be_missing():
 
 def test_without_latents_trajectories_are_counted():
     recording = from_recordings([two_cues(c) for c in [(0, 0), (0, 1), (0, 0), (1, 1)]])
-    found = recording.coverage()
-    assert (found.unit, list(found.counts.values()), found.unseen) == ("different trajectories", [2, 1, 1], None)
-    assert (found.episodes, found.missing_mass) == (4, Fraction(1, 2))
+    coverage = recording.coverage()
+    assert (coverage.unit, list(coverage.counts.values()), coverage.unseen) == (
+        "different trajectories",
+        [2, 1, 1],
+        None,
+    )
+    assert (coverage.episodes, coverage.missing_mass) == (4, Fraction(1, 2))
     with pytest.raises(UserError, match="latents: none were recorded"):
         recording.coverage([(0, 0)])
 
 
 def test_arrays_lists_and_tuples_name_the_same_latent():
     latents = np.array([[0, 1], [1, 0]])
-    found = from_recordings([two_cues((0, 1)), two_cues((1, 0))], latents=latents).coverage([(0, 1), [1, 0], (1, 1)])
-    assert found.counts == {(0, 1): 1, (1, 0): 1}
-    assert found.unseen == ((1, 1),)
+    coverage = from_recordings([two_cues((0, 1)), two_cues((1, 0))], latents=latents).coverage([(0, 1), [1, 0], (1, 1)])
+    assert coverage.counts == {(0, 1): 1, (1, 0): 1}
+    assert coverage.unseen == ((1, 1),)
     with pytest.raises(UserError, match=r"the recorded configuration \(1, 0\) is not in the full set"):
         from_recordings([two_cues((0, 1)), two_cues((1, 0))], latents=latents).coverage([(0, 1)])
 
@@ -69,9 +73,9 @@ def test_many_unseen_latents_are_not_all_named():
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=12))
 def test_missing_mass_is_the_share_of_what_was_seen_once(latents: list[str]):
-    found = from_recordings([[("o", "x")] for _ in latents], latents=latents).coverage()
-    assert found.missing_mass == Fraction(len([x for x in latents if latents.count(x) == 1]), len(latents))
-    assert found.episodes == len(latents)
+    coverage = from_recordings([[("o", "x")] for _ in latents], latents=latents).coverage()
+    assert coverage.missing_mass == Fraction(len([x for x in latents if latents.count(x) == 1]), len(latents))
+    assert coverage.episodes == len(latents)
 
 
 def test_actions_that_a_law_allows_and_nobody_took_are_counted():
@@ -91,11 +95,11 @@ def recorded_again(log: list[Pairs], resamples: int, seed: int) -> list[Interval
     order = {tuple(steps): k for k, steps in enumerate(dict.fromkeys(map(tuple, log)))}
     inner = sorted(log, key=lambda steps: order[tuple(steps)])  # equal episodes side by side, in order of appearance
     draw = np.random.default_rng(seed)
-    found = []
+    actual = []
     for _ in range(resamples):
         drawn = [inner[k] for k in draw.integers(0, len(log), len(log))]
-        found.append([step.upper for step in certify(from_recordings(drawn).model).steps])
-    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+        actual.append([step.upper for step in certify(from_recordings(drawn).model).steps])
+    low, high = np.quantile(actual, [0.025, 0.975], axis=0)
     return [Interval(*ends) for ends in zip(low.tolist(), high.tolist(), strict=True)]
 
 

@@ -32,8 +32,8 @@ HALF = Fraction(1, 2)
 def rows(pomdp: Pomdp, table: str) -> list[list[list[Fraction]]]:
     """T or O as full matrices."""
     wide = len(pomdp.states if table == "T" else pomdp.observations)
-    found = pomdp.transitions if table == "T" else pomdp.emissions
-    return [[[row.get(k, Fraction(0)) for k in range(wide)] for row in action] for action in found]
+    actual = pomdp.transitions if table == "T" else pomdp.emissions
+    return [[[row.get(k, Fraction(0)) for k in range(wide)] for row in action] for action in actual]
 
 
 # ---- the reader
@@ -110,8 +110,8 @@ def test_numbers_stand_for_names_and_later_lines_win() -> None:
     ],
 )
 def test_every_start(line: str, start: list[Fraction]) -> None:
-    found = read_pomdp(PREAMBLE + line + "\n" + TABLES).start
-    assert [found.get(k, 0) for k in range(2)] == start
+    actual = read_pomdp(PREAMBLE + line + "\n" + TABLES).start
+    assert [actual.get(k, 0) for k in range(2)] == start
 
 
 def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
@@ -184,7 +184,7 @@ def test_the_start_of_a_single_state_is_a_state_or_its_probability() -> None:
 def test_every_fault_names_its_line(text: str, line: int, reason: str) -> None:
     with pytest.raises(UserError) as caught:
         read_pomdp(text)
-    assert caught.value.place == f"line {line}"
+    assert caught.value.where == f"line {line}"
     assert reason in caught.value.reason
     assert "\n" not in str(caught.value)
 
@@ -235,13 +235,13 @@ WORDS = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_any_words_make_sense_or_are_refused_with_a_line(words: list[str]) -> None:
-    sums, place = {Fraction(1)}, "line 0"
+    sums, where = {Fraction(1)}, "line 0"
     try:
         pomdp = read_pomdp(PREAMBLE + " ".join(words))
         sums = {sum(row) for table in "TO" for action in rows(pomdp, table) for row in action}
     except UserError as error:
-        place = error.place
-    assert re.fullmatch(r"line \d+", place)
+        where = error.where
+    assert re.fullmatch(r"line \d+", where)
     assert sums == {1}
 
 
@@ -360,10 +360,10 @@ def test_controllers_against_trajectories(pomdp: Pomdp, laws: list[int], random:
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.lists(st.integers(0, 2), min_size=3, max_size=3))
 def test_privileged_experts_against_trajectories(pomdp: Pomdp, laws: list[int]) -> None:
-    known = {state: LAWS[k] for state, k in zip(pomdp.states, laws, strict=False)}
-    expected = facts(certify(trajectories(pomdp, 3, lambda state, history: known[state])))
-    assert facts(certify(pomdp.model(Privileged(known), 3))) == expected
-    assert facts(certify(pomdp.model(Privileged(lambda state: known[state]), 3))) == expected
+    law_of = {state: LAWS[k] for state, k in zip(pomdp.states, laws, strict=False)}
+    expected = facts(certify(trajectories(pomdp, 3, lambda state, history: law_of[state])))
+    assert facts(certify(pomdp.model(Privileged(law_of), 3))) == expected
+    assert facts(certify(pomdp.model(Privileged(lambda state: law_of[state]), 3))) == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -434,9 +434,9 @@ def test_the_tiger_with_the_controller_that_counts() -> None:
     assert [s.histories for s in answer.steps] == [1, 2, 4]
     assert answer.name == "tiger"
     laws = [{state.observation: set() for state in level} for level in answer.machine.states]
-    for level, found in zip(answer.machine.states, laws, strict=True):
+    for level, expected in zip(answer.machine.states, laws, strict=True):
         for state in level:
-            found[state.observation] |= state.law.keys()
+            expected[state.observation] |= state.law.keys()
     assert laws == [
         {"start": {"listen"}},
         {"hear-left": {"listen"}, "hear-right": {"listen"}},
@@ -508,16 +508,18 @@ def test_the_zoo_as_pomdp_files(name: str) -> None:
             done = f"T: {episodes.action[e, t - 1]} : e{e}t{t - 1}"
             lines += [f"{done} : e{e}t{t - 1} 0", f"{done} : e{e}t{t} 1"]
     pomdp = read_pomdp("\n".join([*lines, "O: * : gate uniform"]), name)
-    expected, found = certify(model), certify(pomdp.model(Privileged(laws), horizon + 1))
-    assert facts(found)[1:] == facts(expected)
-    assert found.steps[0].rate == 0
+    expected, actual = certify(model), certify(pomdp.model(Privileged(laws), horizon + 1))
+    assert facts(actual)[1:] == facts(expected)
+    assert actual.steps[0].rate == 0
     if expected.observational:
         return
     machine, names_of = expected.machine, dict(enumerate(episodes.actions[k] for k in range(len(episodes.actions))))
-    places = {action: str(k) for k, action in names_of.items()}
+    numbers = {action: str(k) for k, action in names_of.items()}
 
     def act(node: Node | None) -> dict[str, Fraction]:
-        return laws["gate"] if node is None else {places[a]: p for a, p in machine.states[node[0]][node[1]].law.items()}
+        return (
+            laws["gate"] if node is None else {numbers[a]: p for a, p in machine.states[node[0]][node[1]].law.items()}
+        )
 
     def move(node: Node | None, action: str, observation: str) -> Node | None:
         seen = shown[int(observation)]
@@ -525,7 +527,7 @@ def test_the_zoo_as_pomdp_files(name: str) -> None:
             return 0, machine.begin(seen).index
         return node[0] + 1, machine.advance(machine.states[node[0]][node[1]], names_of[int(action)], seen).index
 
-    assert facts(certify(pomdp.model(Controller(None, act, move), horizon + 1))) == facts(found)
+    assert facts(certify(pomdp.model(Controller(None, act, move), horizon + 1))) == facts(actual)
 
 
 # ---- policies that do not fit

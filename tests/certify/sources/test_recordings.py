@@ -79,7 +79,7 @@ def test_a_deterministic_expert_is_believed_until_two_episodes_contradict_each_o
         with pytest.raises(UserError, match=r"stochastic expert or \(A2\) failure") as caught:
             from_recordings(log)
         assert any(
-            caught.value.place == f"episodes[{k}].steps[{t}]"
+            caught.value.where == f"episodes[{k}].steps[{t}]"
             and f" {padded[k][t][0]} episode {j} takes {padded[j][t][1]} and episode {k} takes" in caught.value.reason
             for j, k, t in contradicting
         )

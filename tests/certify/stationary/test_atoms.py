@@ -39,12 +39,12 @@ def test_random_processes_have_the_same_classes_by_pairs():
     decided = 0
     for seed in range(120):
         process = random_process(seed, privileged=False)
-        found = atom_relation(process)
-        if found is not None:
+        actual = atom_relation(process)
+        if actual is not None:
             decided += 1
             sets = compatibility(support_observer(process))
             assert sets.transitive
-            assert sets.count == found.count
+            assert sets.count == actual.count
     assert decided > 60
 
 
@@ -52,17 +52,17 @@ def literal_conflicts(process: Process) -> set[tuple[int, int]]:
     """The same relation, pair by pair."""
     pairs = [(x, y) for x in range(process.size) for y in range(process.size)]
     pairs = [(x, y) for x, y in pairs if process.observation[x] == process.observation[y]]
-    found = {(x, y) for x, y in pairs if process.law[x] != process.law[y]}
+    conflicts = {(x, y) for x, y in pairs if process.law[x] != process.law[y]}
     while True:
         more = {
             (x, y)
             for x, y in pairs
             for u in process.after[x].keys() & process.after[y].keys()
-            if any((a, b) in found for a in process.after[x][u] for b in process.after[y][u])
+            if any((a, b) in conflicts for a in process.after[x][u] for b in process.after[y][u])
         }
-        if more <= found:
-            return found
-        found |= more
+        if more <= conflicts:
+            return conflicts
+        conflicts |= more
 
 
 @pytest.mark.parametrize("seed", range(20))

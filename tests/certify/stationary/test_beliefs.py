@@ -55,10 +55,10 @@ def worlds(draw: st.DrawFn) -> tuple[World, AlphaVectors]:
 def test_a_controller_that_is_found_plays_the_rule(case: tuple[World, AlphaVectors]):
     world, rule = case
     try:
-        found = belief_controller(world, rule, window=3, beliefs=40, most=400)
+        controller = belief_controller(world, rule, window=3, beliefs=40, most=400)
     except UserError:
         return
-    assert disagreement(world, rule, found.controller, 5) is None
+    assert disagreement(world, rule, controller.controller, 5) is None
 
 
 def test_windows_fix_a_rule_where_beliefs_do_not_repeat():
@@ -67,9 +67,9 @@ def test_windows_fix_a_rule_where_beliefs_do_not_repeat():
     show = [{0: most, 1: 1 - most}, {1: most, 0: 1 - most}]
     world = World(("l", "r"), ("a", "b"), ("L", "R"), {0: half, 1: half}, [stay, stay], [show, show])
     rule = AlphaVectors((("a", {0: Fraction(1), 1: Fraction(0)}), ("b", {0: Fraction(0), 1: Fraction(1)})))
-    found = belief_controller(world, rule, beliefs=200)
-    assert found.method == "windows"
-    assert disagreement(world, rule, found.controller, 7) is None
+    controller = belief_controller(world, rule, beliefs=200)
+    assert controller.method == "windows"
+    assert disagreement(world, rule, controller.controller, 7) is None
 
 
 def test_a_rule_that_no_short_window_fixes_is_refused():
@@ -92,7 +92,7 @@ def test_planned_experts_act_in_the_classic_worlds(name: str):
         assert world.process(expert).size >= 1
     rule = planner.qmdp()
     try:
-        found = belief_controller(world, rule, window=2, beliefs=500, most=500)
+        controller = belief_controller(world, rule, window=2, beliefs=500, most=500)
     except UserError:
         return
-    assert disagreement(world, rule, found.controller, 4) is None
+    assert disagreement(world, rule, controller.controller, 4) is None

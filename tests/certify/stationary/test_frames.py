@@ -64,11 +64,11 @@ def test_fewer_frames_suffice_where_laws_may_differ_a_little(within: int | str, 
     process = Process.from_generative(
         start, lambda x: str(x[-1]), law, lambda x, action: {(*x[1:], bit): Fraction(1, 2) for bit in (0, 1)}
     )
-    found = frames(support_observer(process), actions=False, within=within)
-    assert found.k == k
+    stack = frames(support_observer(process), actions=False, within=within)
+    assert stack.k == k
     lags = smallest_lags(support_observer(process), 2, within=within).lags
     assert lags == tuple(("O", lag) for lag in range(1, k + 1))
-    assert ("within" in found.text) == bool(within)
+    assert ("within" in stack.text) == bool(within)
 
 
 def test_whole_histories_may_look_alike_without_actions():
@@ -98,14 +98,14 @@ def follow(process: Process, history: tuple[str, ...]) -> dict[str, Fraction]:
 @pytest.mark.parametrize("name", ["delayed-cue", "repeated-cues"])
 def test_a_loop_is_two_possible_histories_that_look_alike(name: str):
     process = build(name)
-    found = frames(support_observer(process))
-    assert found.loop is not None
+    stack = frames(support_observer(process))
+    assert stack.loop is not None
     for times in (0, 1, 3):
-        one, other = (found.loop.history(k, times) for k in (0, 1))
+        one, other = (stack.loop.history(k, times) for k in (0, 1))
         assert follow(process, one) != follow(process, other)
-        same = 2 * times * len(found.loop.loop[0])
+        same = 2 * times * len(stack.loop.loop[0])
         assert one[len(one) - same :] == other[len(other) - same :]
-    assert "longer loops" in found.text
+    assert "longer loops" in stack.text
 
 
 def literal_stack(process: Process, k: int, horizon: int, actions: bool) -> bool:
@@ -126,21 +126,21 @@ def test_random_worlds_agree_with_all_histories(actions: bool):
     for seed in range(150):
         process = random_process(seed)
         observer = support_observer(process)
-        found: Frames = frames(observer, actions)
-        if found.k is None:
+        stack: Frames = frames(observer, actions)
+        if stack.k is None:
             assert not literal_stack(process, 1, 7, actions)
         else:
             finite += 1
-            assert literal_stack(process, found.k, 5, actions)
-            assert found.k == 0 or not literal_stack(process, found.k - 1, found.k + 5, actions)
+            assert literal_stack(process, stack.k, 5, actions)
+            assert stack.k == 0 or not literal_stack(process, stack.k - 1, stack.k + 5, actions)
     assert finite > 40
 
 
 def test_finite_models_are_asked_the_same_way():
     gap = build_model("gap")
-    found = frames_of_model(gap.graph)
-    assert found.k is not None
-    assert 0 < found.k < gap.horizon
+    actual = frames_of_model(gap.graph)
+    assert actual.k is not None
+    assert 0 < actual.k < gap.horizon
     for process in (build("n-back", lag=2), build("hallway")):
         ever, finite = frames(support_observer(process)), frames_of_model(process.model(9).graph)
         assert finite.k == ever.k
@@ -158,9 +158,9 @@ def test_known_lags(weights: tuple[int, ...], lags: tuple[tuple[str, int], ...])
 def test_actions_are_lags_too():
     observer = support_observer(build("blinker", period=3))
     assert smallest_lags(observer, 4).lags is None
-    found = smallest_lags(observer, 2, actions=True)
-    assert found.lags is not None
-    assert all(kind == "A" or lag > 0 for kind, lag in found.lags)
+    lags = smallest_lags(observer, 2, actions=True)
+    assert lags.lags is not None
+    assert all(kind == "A" or lag > 0 for kind, lag in lags.lags)
     assert smallest_lags(support_observer(build("delayed-cue")), 3, actions=True).lags is None
     with pytest.raises(UserError, match="longest"):
         smallest_lags(observer, -1)
@@ -181,12 +181,12 @@ def test_random_lags_agree_with_all_histories():
     decided = 0
     for seed in range(60):
         process = random_process(seed)
-        found = smallest_lags(support_observer(process), 2, actions=True, most=3)
-        if found.lags is None:
+        lags = smallest_lags(support_observer(process), 2, actions=True, most=3)
+        if lags.lags is None:
             continue
         decided += 1
-        assert literal_lags(process, found.lags, 6)
+        assert literal_lags(process, lags.lags, 6)
         universe = [("O", 0), ("O", 1), ("O", 2), ("A", 1), ("A", 2)]
-        for smaller in combinations(universe, len(found.lags) - 1) if found.lags else ():
+        for smaller in combinations(universe, len(lags.lags) - 1) if lags.lags else ():
             assert not literal_lags(process, smaller, 8)
     assert decided > 20

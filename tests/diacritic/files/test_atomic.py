@@ -30,7 +30,7 @@ def test_other_files_are_refused_with_the_remedy(tmp_path: Path, content: bytes,
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(UserError) as refusal:
         read_json(tmp_path / "a.json", "x/1", "write it again")
-    assert refusal.value.place == str(tmp_path / "a.json")
+    assert refusal.value.where == str(tmp_path / "a.json")
     assert len(str(refusal.value.reason)) < 300
     assert refusal.value.reason.startswith(reason)
     assert refusal.value.reason.endswith("; write it again")

@@ -42,9 +42,9 @@ def attack(path: Path, contents: Iterable[bytes], read: Callable[[], Any]) -> in
 
 def test_run(tmp_path: Path):
     path = write_run(tmp_path, manifest(), WEIGHTS, CODES, {})
-    known = json.loads((path / "run.json").read_text())
-    assert attack(path / "run.json", texts(known, COUNT), lambda: read_manifest(path)) > COUNT // 2
-    (path / "run.json").write_text(json.dumps(known))
+    document = json.loads((path / "run.json").read_text())
+    assert attack(path / "run.json", texts(document, COUNT), lambda: read_manifest(path)) > COUNT // 2
+    (path / "run.json").write_text(json.dumps(document))
     attack(path / "codes.npz", damaged((path / "codes.npz").read_bytes(), COUNT), lambda: read_codes(path, manifest()))
     content = (path / "weights.safetensors").read_bytes()
     attack(path / "weights.safetensors", damaged(content, COUNT), lambda: read_weights(path))
@@ -52,18 +52,18 @@ def test_run(tmp_path: Path):
 
 def test_demos(tmp_path: Path):
     save(record(StandIn(), 8, 0)[0], tmp_path / "one")
-    known, arrays = json.loads((tmp_path / "one.json").read_text()), (tmp_path / "one.npz").read_bytes()
-    attack(tmp_path / "one.json", texts(known, COUNT), lambda: load(tmp_path / "one"))
-    (tmp_path / "one.json").write_text(json.dumps(known))
+    document, arrays = json.loads((tmp_path / "one.json").read_text()), (tmp_path / "one.npz").read_bytes()
+    attack(tmp_path / "one.json", texts(document, COUNT), lambda: load(tmp_path / "one"))
+    (tmp_path / "one.json").write_text(json.dumps(document))
     assert attack(tmp_path / "one.npz", damaged(arrays, COUNT), lambda: load(tmp_path / "one")) > COUNT * 0.9
 
 
 def test_machine(tmp_path: Path):
     tables = {"first": {"a": 0, "b": 1}, "moves": [[0, "go", "a", 1]], "acts": [[0, "a", "go"], [1, "b", "stop"]]}
-    known = {"format": "diacritic-machine/1", "task": "t", "model_sha256": "0", "horizon": 2, "codes": 2, **tables}
-    known |= {"bits": [0.0, 1.0], "minimal": True, "equal": True, "origin": {"run": "x"}}
+    document = {"format": "diacritic-machine/1", "task": "t", "model_sha256": "0", "horizon": 2, "codes": 2, **tables}
+    document |= {"bits": [0.0, 1.0], "minimal": True, "equal": True, "origin": {"run": "x"}}
     path = tmp_path / "machine.json"
-    assert attack(path, texts(known, COUNT), lambda: MachineFile.load(path)) > COUNT // 2
+    assert attack(path, texts(document, COUNT), lambda: MachineFile.load(path)) > COUNT // 2
 
 
 def test_job(tmp_path: Path):
@@ -71,12 +71,12 @@ def test_job(tmp_path: Path):
     order |= {"preset": "carousel", "steps": 3, "codes": 4, "runs": [{"seed": 0, "beta": 0.1}, {"seed": 1}]}
     order |= {"forecaster_steps": 5, "misled": 0.5, "start": [["former", 0], ["former", 1]], "low": False}
     write_job(tmp_path, [order], [{"cell": {}, "places": []}])
-    known = json.loads((tmp_path / EXCHANGE).read_text())
+    document = json.loads((tmp_path / EXCHANGE).read_text())
 
     def jobs() -> list[TrainJob]:
         return [TrainJob.from_dict(item) for item in read_job(tmp_path).train_jobs]
 
-    assert attack(tmp_path / EXCHANGE, texts(known, COUNT), jobs) > COUNT // 2
+    assert attack(tmp_path / EXCHANGE, texts(document, COUNT), jobs) > COUNT // 2
 
 
 def test_result(tmp_path: Path):

@@ -99,8 +99,8 @@ def test_codes_of_other_episodes_are_refused(tmp_path: Path):
 
 def test_a_model_travels_with_its_run(tmp_path: Path):
     model = build("gap")
-    known = manifest(task="mine", model_sha256=model.digest)
-    path = write_run(tmp_path, known, WEIGHTS, CODES, {MODEL: model.to_json()})
+    original = manifest(task="mine", model_sha256=model.digest)
+    path = write_run(tmp_path, original, WEIGHTS, CODES, {MODEL: model.to_json()})
     again = read_model(path, read_manifest(path))
     assert again is not None
     assert (again.name, again.digest) == ("mine", model.digest)

@@ -13,10 +13,10 @@ def test_tensors_and_notes_come_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "x.safetensors"
     tensors = {"a": torch.randn(2, 3).T, "b": torch.tensor([True, False]), "c": torch.tensor(3.0)}
     write_tensors(path, tensors, {"step": "7"})
-    found, notes = read_tensors(path)
+    loaded, notes = read_tensors(path)
     assert notes == {"step": "7"}
-    assert set(found) == {"a", "b", "c"}
-    assert all(torch.equal(found[name], value) for name, value in tensors.items())
+    assert set(loaded) == {"a", "b", "c"}
+    assert all(torch.equal(loaded[name], value) for name, value in tensors.items())
     assert [other.name for other in path.parent.iterdir()] == ["x.safetensors"]
 
 

@@ -47,12 +47,12 @@ def task(opened: Page) -> Locator:
 
 def test_every_chart_draws_and_fits_its_width(opened: Page):
     opened.evaluate("document.querySelectorAll('details').forEach(item => { item.open = true; })")
-    places = opened.locator(".plot").all()
-    assert len(places) >= 12
-    for place in places:
-        assert place.get_attribute("aria-label")
-        assert place.locator("svg > *").count() >= 3, place.get_attribute("aria-label")
-        assert place.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+    plots = opened.locator(".plot").all()
+    assert len(plots) >= 12
+    for plot in plots:
+        assert plot.get_attribute("aria-label")
+        assert plot.locator("svg > *").count() >= 3, plot.get_attribute("aria-label")
+        assert plot.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
 
 
 def test_the_first_screen_says_what_was_found(opened: Page):
@@ -196,9 +196,9 @@ def test_a_hostile_name_stays_text(opened: Page):
     assert opened.evaluate("[...document.scripts].filter(s => s.textContent === 'alert(1)').length") == 0
     assert opened.locator(".film figcaption").inner_text() == HOSTILE_FILE
     assert opened.locator("main b, main img").count() == 0
-    for place in ("#cells td", "#run-table td", ".card h2", ".origin code", "article.task h2"):
-        named = f"[...document.querySelectorAll('{place}')].some(cell => cell.textContent.includes('{HOSTILE}'))"
-        assert opened.evaluate(named), place
+    for selector in ("#cells td", "#run-table td", ".card h2", ".origin code", "article.task h2"):
+        named = f"[...document.querySelectorAll('{selector}')].some(cell => cell.textContent.includes('{HOSTILE}'))"
+        assert opened.evaluate(named), selector
 
 
 def test_the_theme_changes_page_and_charts(opened: Page):
@@ -216,10 +216,10 @@ def test_no_accessibility_fault(opened: Page, theme: str, size: ViewportSize):
         if opened.locator("html").get_attribute("data-theme") != theme:
             opened.locator("#theme").click()
         opened.evaluate("document.querySelectorAll('details').forEach(item => { item.open = true; })")
-        found = Axe().run(opened, options={"resultTypes": ["violations"]}).response["violations"]
+        actual = Axe().run(opened, options={"resultTypes": ["violations"]}).response["violations"]
     finally:
         opened.set_viewport_size(WIDE)
-    assert [(fault["id"], [node["target"] for node in fault["nodes"]][:3]) for fault in found] == []
+    assert [(fault["id"], [node["target"] for node in fault["nodes"]][:3]) for fault in actual] == []
 
 
 CUT_OFF = """() => [...document.querySelectorAll('.plot svg')].flatMap(svg => {

@@ -30,8 +30,8 @@ def test_seeds_in_words(inputs: Inputs):
 
 
 def test_a_card_has_bits_seeds_and_chips(inputs: Inputs):
-    found = subjects(inputs)
-    shown = card(found[0], views(found, inputs)[0])
+    listed = subjects(inputs)
+    shown = card(listed[0], views(listed, inputs)[0])
     assert shown["lines"][0] == "1 bit, then 2, then 1, over 11 steps."
     assert shown["lines"][1].startswith("plain (carousel): 3/4 seeds")
     assert [(chip["word"], chip["mood"]) for chip in shown["chips"]][-1] == ("3/4 sufficient", "warn")

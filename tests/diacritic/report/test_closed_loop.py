@@ -43,16 +43,16 @@ def test_symbolic_success_is_exact(tmp_path: Path):
 def test_a_film_that_is_given_is_embedded(tmp_path: Path):
     (tmp_path / "a film.gif").write_bytes(b"GIF89a")
     shown = closed_loop.film(collect([str(tmp_path)]))
-    known = {"kind": "image/gif", "title": "a film", "task": "", "times": []}
-    assert shown == known | {"url": "data:image/gif;base64,R0lGODlh"}
+    expected = {"kind": "image/gif", "title": "a film", "task": "", "times": []}
+    assert shown == expected | {"url": "data:image/gif;base64,R0lGODlh"}
 
 
 def test_a_film_that_cannot_be_made_is_said(tmp_path: Path):
     make_run(tmp_path, 0, task="two-cues", task_version=1, parameters={})
-    found = collect([str(tmp_path)])
-    closed_loop.film(found)
-    assert found.left_out[-1].place == "film"
-    assert "could not be made" in found.left_out[-1].reason
+    inputs = collect([str(tmp_path)])
+    closed_loop.film(inputs)
+    assert inputs.left_out[-1].where == "film"
+    assert "could not be made" in inputs.left_out[-1].reason
 
 
 def test_the_first_sufficient_policy_is_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -67,10 +67,10 @@ def test_the_first_sufficient_policy_is_filmed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(run_loading, "groups", groups)
     frames = [np.full((64, 64, 3), 40 * k, np.uint8) for k in range(4)]
     monkeypatch.setattr(video, "film", lambda *_, form: video.Film(frames, [0.0, 0.1], form.rate))
-    found = collect([str(tmp_path)])
-    shown = closed_loop.film(found)
+    inputs = collect([str(tmp_path)])
+    shown = closed_loop.film(inputs)
     assert shown is not None
     assert [path.name[:4] for path in asked] == ["0001"]
     assert shown["title"] == "two-cues: plain, seed 1"
     assert shown["url"].startswith("data:video/mp4;base64,")
-    assert found.left_out == []
+    assert inputs.left_out == []

@@ -13,12 +13,12 @@ from diacritic.report.film_files import GIF_RATE, GIF_WIDTH, read_times, write_f
 
 def frames(count: int, height: int = 120, width: int = 240) -> list[np.ndarray]:
     """A bright square that wanders over a grey ground."""
-    found = []
+    actual = []
     for k in range(count):
         frame = np.full((height, width, 3), 90, np.uint8)
         frame[20 * (k % 5) : 20 * (k % 5) + 20, 40:80] = (230, 40, 30)
-        found.append(frame)
-    return found
+        actual.append(frame)
+    return actual
 
 
 def test_gifs_are_read_back(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_gifs_are_read_back(tmp_path: Path) -> None:
     with Image.open(tmp_path / "new" / "film.gif") as gif:
         read = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(gif)]
     assert len(read) == 5
-    assert max(abs(found - frame).max() for found, frame in zip(read, made, strict=True)) < 8
+    assert max(abs(decoded - frame).max() for decoded, frame in zip(read, made, strict=True)) < 8
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["film.gif"]
 
 

@@ -12,7 +12,7 @@ from diacritic.report.inputs import collect
 
 
 def reasons(path: Path) -> list[tuple[str, str]]:
-    return [(Path(item.place).name, item.reason) for item in collect([str(path)]).left_out]
+    return [(Path(item.where).name, item.reason) for item in collect([str(path)]).left_out]
 
 
 def test_every_kind_of_input_is_found_in_a_folder(tmp_path: Path):
@@ -28,13 +28,13 @@ def test_every_kind_of_input_is_found_in_a_folder(tmp_path: Path):
     (tmp_path / "film.gif").write_bytes(b"GIF")
     (tmp_path / "runs" / "cohort-0").mkdir()
     (tmp_path / "runs" / "cohort-0" / "metrics.jsonl").write_text('{"step": 1}\n', encoding="utf-8")
-    found = collect([str(tmp_path), "gap gap2=6"])
-    assert [run.seed for run in found.runs] == [1, 3]
-    assert all(run.verdict and run.rollout for run in found.runs)
-    assert {study: len(rows) for study, rows in found.ledgers.items()} == {"blocks": 16, "maze": 4}
-    assert [model.name for model in found.models] == ["model", "gap gap2=6"]
-    assert (list(found.probes), [path.name for path in found.films]) == (["short"], ["film.gif"])
-    assert found.left_out == []
+    inputs = collect([str(tmp_path), "gap gap2=6"])
+    assert [run.seed for run in inputs.runs] == [1, 3]
+    assert all(run.verdict and run.rollout for run in inputs.runs)
+    assert {study: len(rows) for study, rows in inputs.ledgers.items()} == {"blocks": 16, "maze": 4}
+    assert [model.name for model in inputs.models] == ["model", "gap gap2=6"]
+    assert (list(inputs.probes), [path.name for path in inputs.films]) == (["short"], ["film.gif"])
+    assert inputs.left_out == []
 
 
 def test_an_empty_folder_is_named(tmp_path: Path):
@@ -59,9 +59,9 @@ def test_a_run_that_is_not_whole_is_left_out(tmp_path: Path, file: str, content:
     else:
         (run / file).write_text(content, encoding="utf-8")
     make_run(tmp_path, 1)
-    found = collect([str(tmp_path)])
-    assert [run.seed for run in found.runs] == [1]
-    (left,) = found.left_out
+    inputs = collect([str(tmp_path)])
+    assert [run.seed for run in inputs.runs] == [1]
+    (left,) = inputs.left_out
     assert reason in left.reason
     assert "train the run again" in left.reason
 
@@ -69,9 +69,9 @@ def test_a_run_that_is_not_whole_is_left_out(tmp_path: Path, file: str, content:
 def test_a_verdict_of_another_version_is_left_out_and_its_run_stays(tmp_path: Path):
     run = make_run(tmp_path, 0)
     add_verdict(run, "diacritic-verdict/0")
-    found = collect([str(tmp_path)])
-    assert [run.verdict for run in found.runs] == [None]
-    (left,) = found.left_out
+    inputs = collect([str(tmp_path)])
+    assert [run.verdict for run in inputs.runs] == [None]
+    (left,) = inputs.left_out
     assert "'diacritic-verdict/0'" in left.reason
     assert "measure the run again" in left.reason
 
@@ -90,9 +90,9 @@ def test_a_verdict_of_another_version_is_left_out_and_its_run_stays(tmp_path: Pa
 )
 def test_a_file_that_cannot_be_shown_is_named(tmp_path: Path, name: str, content: str, reason: str):
     (tmp_path / name).write_text(content, encoding="utf-8")
-    ((place, said),) = reasons(tmp_path)
-    assert place.startswith(name)
-    assert reason in f"{place} {said}"
+    ((where, said),) = reasons(tmp_path)
+    assert where.startswith(name)
+    assert reason in f"{where} {said}"
 
 
 def test_parts_of_other_things_are_no_fault(tmp_path: Path):
@@ -123,6 +123,6 @@ def test_a_recording_brings_its_probe_if_it_is_its_own(recorded: Path):
     recorded.with_suffix(".probe.json").write_text(json.dumps(probe))
     assert collect([str(recorded)]).probes == {"short": probe}
     recorded.with_suffix(".probe.json").write_text(json.dumps(probe | {"demos_sha256": "another"}))
-    found = collect([str(recorded)])
-    assert (len(found.recordings), found.probes) == (1, {})
-    assert "is of another recording" in found.left_out[0].reason
+    inputs = collect([str(recorded)])
+    assert (len(inputs.recordings), inputs.probes) == (1, {})
+    assert "is of another recording" in inputs.left_out[0].reason

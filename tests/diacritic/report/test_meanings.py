@@ -38,9 +38,9 @@ def test_machine_and_episodes_have_the_same_numbers():
     answer, meanings = certify(build("gap")), Meanings()
     labels = [state_of_node(answer, t) for t in range(answer.model.horizon)]
     states = meanings.of_machine(answer, labels)
-    known = meanings.names
+    names = meanings.names
     classes, _ = gap_classes(meanings)
-    assert meanings.names == known
+    assert meanings.names == names
     assert [set(level) for level in states] == [set(row.tolist()) for row in classes]
     assert states[3] == [0, 2, 1, 3] or sorted(states[3]) == [0, 1, 2, 3]
 

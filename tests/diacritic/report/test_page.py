@@ -20,13 +20,13 @@ class Elements(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text: list[str] = []
         self._inside = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
         self._inside = tag
 
     def handle_data(self, data: str) -> None:
@@ -47,11 +47,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def policy(text: str) -> str:
     """What the page lets itself do."""
-    return next(a["content"] or "" for tag, a in Elements(text).found if tag == "meta" and "http-equiv" in a)
+    return next(a["content"] or "" for tag, a in Elements(text).elements if tag == "meta" and "http-equiv" in a)
 
 
 def test_the_page_has_every_section_and_is_small(written: str):
-    ids = {attributes.get("id") for _, attributes in Elements(written).found}
+    ids = {attributes.get("id") for _, attributes in Elements(written).elements}
     assert {
         "summary",
         "tasks",
@@ -69,13 +69,13 @@ def test_the_page_has_every_section_and_is_small(written: str):
 
 def test_a_hostile_name_is_text_everywhere(written: str):
     elements = Elements(written)
-    assert sum(tag == "script" for tag, _ in elements.found) == 2  # data, and our own
+    assert sum(tag == "script" for tag, _ in elements.elements) == 2  # data, and our own
     assert HOSTILE in "".join(elements.text)
     assert "<script>alert" not in written
 
 
 def test_nothing_is_fetched(written: str):
-    for tag, attributes in Elements(written).found:
+    for tag, attributes in Elements(written).elements:
         for name in ("src", "href", "action", "data", "poster", "srcset"):
             target = attributes.get(name) or ""
             assert not target or target.startswith(("#", "data:")), (tag, name, target)
@@ -91,12 +91,12 @@ def test_the_policy_names_the_script_that_is_there(written: str):
 
 
 def test_every_chart_has_its_data_and_a_description(written: str):
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', written, re.S)
-    assert found
-    charts = json.loads(found[1])["charts"]
-    places = {a["id"]: a["aria-label"] for _, a in Elements(written).found if "data-dots" in a}
-    assert set(charts) == set(places)
-    assert all(places.values())
+    trials = re.search(r'<script type="application/json" id="data">(.*?)</script>', written, re.S)
+    assert trials
+    charts = json.loads(trials[1])["charts"]
+    plots = {a["id"]: a["aria-label"] for _, a in Elements(written).elements if "data-dots" in a}
+    assert set(charts) == set(plots)
+    assert all(plots.values())
 
 
 @pytest.mark.parametrize("value", ["</script>", "<!--", "&lt;", "\u2028", '"'])
@@ -126,9 +126,9 @@ def test_what_makes_the_page_too_large_is_left_out_in_turn(tmp_path: Path, monke
     (tmp_path / "film.gif").write_bytes(bytes(300_000))
     small = len(build(collect([str(tmp_path)]), filmed=False).encode())
     monkeypatch.setattr(page, "LIMIT", small - 200_000)
-    found = collect([str(tmp_path)])
-    text = build(found)
-    assert [item.place for item in found.left_out] == ["film"]
+    inputs = collect([str(tmp_path)])
+    text = build(inputs)
+    assert [item.where for item in inputs.left_out] == ["film"]
     assert len(text.encode()) <= page.LIMIT
     assert "data:image/gif" not in text
     assert "data-strips" in text
@@ -136,16 +136,16 @@ def test_what_makes_the_page_too_large_is_left_out_in_turn(tmp_path: Path, monke
 
 def test_a_run_of_an_unknown_task_says_how_to_show_its_requirement(tmp_path: Path):
     make_run(tmp_path, 0, task="my task")
-    found = collect([str(tmp_path)])
-    build(found)
-    assert "give its model file" in found.left_out[0].reason
+    inputs = collect([str(tmp_path)])
+    build(inputs)
+    assert "give its model file" in inputs.left_out[0].reason
 
 
 def test_requirements_beyond_a_number_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(subjects, "MOST_REQUIREMENTS", 1)
-    found: Inputs = collect(["gap", "reveal"])
-    text = build(found)
-    assert found.left_out[0].place == "requirements"
+    inputs: Inputs = collect(["gap", "reveal"])
+    text = build(inputs)
+    assert inputs.left_out[0].where == "requirements"
     assert text.count("checked: verified") == 2  # on the card, and with the task
 
 

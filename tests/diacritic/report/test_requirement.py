@@ -23,8 +23,8 @@ def badges(name: str) -> dict[str, str]:
 
 
 def test_badges_of_a_certified_task():
-    found = badges("gap")
-    assert found == {
+    shown = badges("gap")
+    assert shown == {
         "history determines the action": "yes",
         "same law, same futures": "yes",
         "compatible histories form classes": "yes",

@@ -30,10 +30,10 @@ def drawn(path: Path, model: Model | None = None, recordings: tuple[Demos, ...] 
 
 
 def test_rows_of_a_symbolic_run_are_its_hidden_cases(tmp_path: Path):
-    found, meanings = drawn(make_run(tmp_path, 0), build("gap"))
-    titles = [row["title"] for row in found["rows"]]
+    strip, meanings = drawn(make_run(tmp_path, 0), build("gap"))
+    titles = [row["title"] for row in strip["rows"]]
     assert sorted(titles) == ["take 0, put 0", "take 0, put 1", "take 1, put 0", "take 1, put 1"]
-    row = found["rows"][titles.index("take 0, put 0")]
+    row = strip["rows"][titles.index("take 0, put 0")]
     assert row["told"] == "start z=0 · cue1=0 · cue2=0"
     assert row["parts"][0][:2] == [0, 1]
     assert sum(length for _, length, *_ in row["parts"]) == len(gap_codes())
@@ -42,31 +42,31 @@ def test_rows_of_a_symbolic_run_are_its_hidden_cases(tmp_path: Path):
 
 
 def test_codes_that_keep_too_much_are_surplus_once_less_is_required(tmp_path: Path):
-    found, _ = drawn(make_run(tmp_path, 0), build("gap"))
-    seconds = [part for row in found["rows"] for part in row["parts"] if part[4]]
+    strip, _ = drawn(make_run(tmp_path, 0), build("gap"))
+    seconds = [part for row in strip["rows"] for part in row["parts"] if part[4]]
     assert {at for at, *_ in seconds} == {7}  # after the first decision two codes stand for each remaining class
     assert len(seconds) == 2
 
 
 def test_a_run_that_keeps_nothing_mixes_the_classes(tmp_path: Path):
-    found, _ = drawn(make_run(tmp_path, 0, sufficient=False), build("gap"))
-    assert {part[3] for row in found["rows"] for part in row["parts"]} == {NOTHING, MIXED}
+    strip, _ = drawn(make_run(tmp_path, 0, sufficient=False), build("gap"))
+    assert {part[3] for row in strip["rows"] for part in row["parts"]} == {NOTHING, MIXED}
 
 
 def test_rows_are_numbered_where_the_episodes_are_not_known(tmp_path: Path):
     path = make_run(tmp_path, 0)
     for model in (None, build("gap", gap2=6)):
-        found, _ = drawn(path, model)
-        assert found["rows"][0]["title"] == "episode 1"
-        assert {part[3] for row in found["rows"] for part in row["parts"]} == {NOTHING}
+        strip, _ = drawn(path, model)
+        assert strip["rows"][0]["title"] == "episode 1"
+        assert {part[3] for row in strip["rows"] for part in row["parts"]} == {NOTHING}
 
 
 def test_rows_of_a_played_run_of_an_unknown_task_are_its_latents(tmp_path: Path):
     path = make_run(tmp_path, 0, task_version=1, parameters={"gap": 6})
     add_rollout(path)
-    found, _ = drawn(path)
-    assert [row["title"] for row in found["rows"]][:4] == ["theta 0", "theta 1", "theta 2", "theta 3"]
-    assert found["source"] == "closed loop"
+    strip, _ = drawn(path)
+    assert [row["title"] for row in strip["rows"]][:4] == ["theta 0", "theta 1", "theta 2", "theta 3"]
+    assert strip["source"] == "closed loop"
 
 
 def test_rows_of_a_played_robot_task_are_the_cases_that_its_expert_distinguishes(tmp_path: Path):
@@ -81,9 +81,9 @@ def test_rows_of_a_played_robot_task_are_the_cases_that_its_expert_distinguishes
     coded = coded_episodes(the_run(path), None, [])
     assert coded.seen is not None
     assert coded.seen.shape == codes.shape
-    found, meanings = drawn(path)
-    assert len(found["rows"]) == 4
-    assert all("," in row["title"] for row in found["rows"])
+    strip, meanings = drawn(path)
+    assert len(strip["rows"]) == 4
+    assert all("," in row["title"] for row in strip["rows"])
     assert len(meanings.names) >= 4
 
 
@@ -92,8 +92,8 @@ def test_rows_are_named_by_the_episodes_that_the_codes_are_of(tmp_path: Path):
     demos, _ = record(StandIn(), 32, 0)
     indices = np.arange(16, 32)
     codes = np.tile(demos.latents["side"][indices].astype(np.uint16), (demos.steps, 1))
-    known: dict[str, Any] = {"task_version": 3, "demos_sha256": demos.digest, "codes": codes}
-    path = make_run(tmp_path, 0, task="stand-in", episodes=CodedEpisodes("held-out", ((16, 32),)), **known)
+    manifest: dict[str, Any] = {"task_version": 3, "demos_sha256": demos.digest, "codes": codes}
+    path = make_run(tmp_path, 0, task="stand-in", episodes=CodedEpisodes("held-out", ((16, 32),)), **manifest)
     coded = coded_episodes(the_run(path), None, [demos])
     assert coded.seen is not None
     np.testing.assert_array_equal(coded.seen, demos.symbols[:, indices])

@@ -17,12 +17,12 @@ def test_without_anything_to_show_there_is_no_task():
 
 
 def test_robots_come_before_toys(recorded: Path):
-    found = subjects(collect(["gap", str(recorded)]))
-    assert [(subject.name, subject.robot) for subject in found] == [
+    listed = subjects(collect(["gap", str(recorded)]))
+    assert [(subject.name, subject.robot) for subject in listed] == [
         ("two-cues gap=1 first_gap=1", True),
         ("gap", False),
     ]
-    shown, _ = views(found, Inputs())
+    shown, _ = views(listed, Inputs())
     assert shown["full"].startswith("two-cues jitter=")
     assert shown["phases"][0][2] == "home"
 
@@ -65,4 +65,4 @@ def test_unreadable_codes_leave_a_strip_out(inputs: Inputs):
     (inputs.runs[0].path / "codes.npz").write_bytes(b"not an archive")
     (shown,) = views(subjects(inputs), inputs)
     assert len(shown["strips"]) == 3
-    assert "codes.npz" in inputs.left_out[-1].place
+    assert "codes.npz" in inputs.left_out[-1].where
