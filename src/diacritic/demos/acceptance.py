@@ -105,17 +105,17 @@ def _determinism(demos: Demos) -> Check:
 def _coverage(demos: Demos) -> Check:
     """Complete, or else every unrecorded configuration can be rebuilt from donors by a validated rule."""
     try:
-        found = requirement.coverage(demos)
+        coverage = requirement.coverage(demos)
     except UserError as error:
         return Check("coverage", False, str(error))
-    unseen = list(found.unseen or ())
+    unseen = list(coverage.unseen or ())
     data: dict[str, Any] = {
-        "recorded": len(found.counts),
+        "recorded": len(coverage.counts),
         "unseen": unseen[:64],
         "unseen_count": len(unseen),
-        "missing_mass": str(found.missing_mass),
+        "missing_mass": str(coverage.missing_mass),
     }
-    said, passed = [line.removeprefix("coverage: ") for line in found.lines()], True
+    said, passed = [line.removeprefix("coverage: ") for line in coverage.lines()], True
     if unseen:
         try:
             rebuilt, total = reconstruct.reproduced(demos)
@@ -137,10 +137,10 @@ def _success(demos: Demos) -> Check:
 
 
 def _agreement(demos: Demos, binner: Binner) -> Check:
-    found = binner.agreement(demos.observations, demos.latents)
+    agreement = binner.agreement(demos.observations, demos.latents)
     said: list[str] = []
     data: dict[str, Any] = {}
-    for name, item in found.items():
+    for name, item in agreement.items():
         data[name] = {"pairs": item.pairs, "wrong": item.wrong, "wrong_given_other": item.wrong_given}
         told = f"{name}: {item.wrong} disagreements on {item.pairs} held-out pairs"
         told += f" ({item.wrong_given} told the other class)"
@@ -149,7 +149,7 @@ def _agreement(demos: Demos, binner: Binner) -> Check:
             data[name]["agreement"] = {phase: part.share for phase, part in shares.items() if part.pairs}
             told += "; measured agreement " + ", ".join(f"{k} {v:.3f}" for k, v in data[name]["agreement"].items())
         said.append(told)
-    sharp = [item for name, item in found.items() if demos.convention.factor(name).sharp]
+    sharp = [item for name, item in agreement.items() if demos.convention.factor(name).sharp]
     passed = all(item.wrong == 0 and item.wrong_given == 0 for item in sharp)
     return Check("binner agreement", passed, "\n".join(said) or "no factors", data)
 
@@ -207,17 +207,19 @@ def _certificate(recorded: Answer, uniform: Answer) -> Check:
 def _fresh(uniform: Answer, binner: Binner, fresh: Demos) -> Check:
     """An independent recording, symbolised by a binner of its own, must give the same certificate."""
     other = Binner.fit(fresh.convention, fresh.observations, fresh.latents)
-    found = requirement.different_visibility(binner, other)
+    differences = requirement.different_visibility(binner, other)
     try:
-        found += requirement.differences(uniform, certify(reconstruct.complete(fresh).model))
+        differences += requirement.differences(uniform, certify(reconstruct.complete(fresh).model))
     except UserError as error:
-        found.append(str(error))
+        differences.append(str(error))
     succeeded = int(fresh.success.sum())
-    text = f"{len(found)} differences" + (f", first: {found[0]}" if found else f" to seed {fresh.seed}")
+    text = f"{len(differences)} differences" + (
+        f", first: {differences[0]}" if differences else f" to seed {fresh.seed}"
+    )
     text += f"; expert success {succeeded}/{fresh.episodes}"
-    data = {"seed": fresh.seed, "sha256": fresh.digest, "differences": found}
+    data = {"seed": fresh.seed, "sha256": fresh.digest, "differences": differences}
     data |= {"succeeded": succeeded, "of": fresh.episodes}
-    return Check("fresh recording", not found and succeeded == fresh.episodes, text, data)
+    return Check("fresh recording", not differences and succeeded == fresh.episodes, text, data)
 
 
 def _from_one(steps: Sequence[int]) -> list[int]:

@@ -59,8 +59,8 @@ class Binner:
         shown = phases(convention, observations)
         mixed = np.flatnonzero((shown != shown[:, :1]).any(1))
         if len(mixed):
-            place = f"observations[{mixed[0]}]"
-            raise UserError(place, "the episodes are in different phases; record them on one timeline")
+            where = f"observations[{mixed[0]}]"
+            raise UserError(where, "the episodes are in different phases; record them on one timeline")
         readings: dict[str, Reading] = {}
         for factor in convention.factors:
             means = _means(convention, factor, position[:, :half], latents)
@@ -94,8 +94,8 @@ class Binner:
         """
         classes = self.classes(observations, start) if latents is None else self.labels(latents)
         keys = self._keys(observations, classes)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, place, UNSEEN).astype(np.int32)
+        index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[index] == keys, index, UNSEEN).astype(np.int32)
 
     def agreement(self, observations: Floats, latents: Latents, phase: str | None = None) -> dict[str, Agreement]:
         """Held-out agreement of each factor (in one phase, if named), on the episodes that gave no means."""
@@ -211,9 +211,9 @@ def separation(means: NDArray[np.float64]) -> NDArray[np.float64]:
     classes = means.shape[2]
     one, two = np.triu_indices(classes, 1)
     distance = np.sqrt(np.square(means[:, :, one] - means[:, :, two]).sum(-1)).reshape(len(means), -1)
-    known = ~np.isnan(distance)
-    least = np.where(known, distance, np.inf).min(axis=1, initial=np.inf)
-    return np.where(known.any(axis=1), least, 0.0)
+    finite = ~np.isnan(distance)
+    least = np.where(finite, distance, np.inf).min(axis=1, initial=np.inf)
+    return np.where(finite.any(axis=1), least, 0.0)
 
 
 def phases(convention: Convention, observations: Floats) -> Ints:

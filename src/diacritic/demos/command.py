@@ -64,10 +64,10 @@ def run(
         seed = options.seed + 1
         fresh = record(task, options.episodes, seed, options.batch, simulation)[0] if options.fresh else None
         held_out = min(HELD_OUT, -(-demos.episodes // 4))
-        found = accept(demos, binner, fresh, held_out, pictured=options.pictured)
-        store(stem, found)
-        print("\n".join(found.lines()))
-        passed = found.passed
+        acceptance = accept(demos, binner, fresh, held_out, pictured=options.pictured)
+        store(stem, acceptance)
+        print("\n".join(acceptance.lines()))
+        passed = acceptance.passed
         demos = load(stem)
     if options.minari is not None:
         export_minari(demos, options.minari)

@@ -38,12 +38,12 @@ def record(
     """
     if episodes < 1:
         raise UserError("episodes", f"must be at least 1, not {episodes}")
-    known = find(task) if isinstance(task, str) else task
-    if isinstance(known, Model):
+    resolved = find(task) if isinstance(task, str) else task
+    if isinstance(resolved, Model):
         if out is not None:
             raise UserError("out", "episodes of a finite model are drawn, not saved; save the model instead")
-        return Drawn(known, episodes, seed)
-    demos, binner = record_task(known, episodes, seed, simulation=Simulation(threads, frames))
+        return Drawn(resolved, episodes, seed)
+    demos, binner = record_task(resolved, episodes, seed, simulation=Simulation(threads, frames))
     if out is not None:
         stem = Path(out)
         save(demos, stem)

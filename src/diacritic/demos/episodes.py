@@ -45,18 +45,18 @@ def from_episodes(
     )
 
 
-def as_columns(values: ArrayLike, place: str) -> NDArray[Any]:
+def as_columns(values: ArrayLike, where: str) -> NDArray[Any]:
     """[length, columns] of numbers that a float32 holds."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or not 1 <= array.ndim <= 2:
-        raise UserError(place, f"expected numbers with axes [step, column], not {array.dtype} of {array.ndim} axes")
+        raise UserError(where, f"expected numbers with axes [step, column], not {array.dtype} of {array.ndim} axes")
     array = array.reshape(len(array), -1)
     if array.size and array.dtype.kind == "f":
         odd = np.argwhere(~np.isfinite(array) | (np.abs(array) > _LARGEST))
         if len(odd):
             step, column = odd[0].tolist()
             raise UserError(
-                f"{place}[{step}, {column}]", f"is {array[step, column]}; drop the episode, or record it again"
+                f"{where}[{step}, {column}]", f"is {array[step, column]}; drop the episode, or record it again"
             )
     return array
 

@@ -38,12 +38,12 @@ def import_hdf5(source: str | os.PathLike[str], camera: str | None = None) -> De
         try:
             with h5py.File(file) as opened:
                 for group in _episodes(opened, h5py):
-                    place = f"{file}: {group.name}"
-                    acted.append(as_columns(_member(group, ACTIONS)[()], f"{place}/actions"))
+                    where = f"{file}: {group.name}"
+                    acted.append(as_columns(_member(group, ACTIONS)[()], f"{where}/actions"))
                     observed = dict(_numbers(_member(group, OBSERVATIONS), h5py, "obs"))
-                    seen.append(_columns(observed, place))
+                    seen.append(_columns(observed, where))
                     if camera is not None:
-                        frames.append(_picture(observed, camera, place))
+                        frames.append(_picture(observed, camera, where))
         except (OSError, RuntimeError, KeyError) as problem:
             raise UserError(str(file), f"is damaged or not HDF5 ({str(problem)[:80]}); copy it again") from None
     if not seen:
@@ -82,17 +82,17 @@ def _numbers(item: Any, h5py: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from _numbers(item[key], h5py, key if name == "obs" else f"{name}/{key}")
 
 
-def _columns(observed: dict[str, Any], place: str) -> NDArray[Any]:
-    parts = [as_columns(item[()], f"{place}/{name}") for name, item in observed.items() if 1 <= item.ndim <= 2]
+def _columns(observed: dict[str, Any], where: str) -> NDArray[Any]:
+    parts = [as_columns(item[()], f"{where}/{name}") for name, item in observed.items() if 1 <= item.ndim <= 2]
     if not parts:
-        raise UserError(place, "has pictures only; name one with --camera, or give numbers too")
+        raise UserError(where, "has pictures only; name one with --camera, or give numbers too")
     if len({len(part) for part in parts}) > 1:
-        raise UserError(place, "its observations have unequal lengths; record the episode again")
+        raise UserError(where, "its observations have unequal lengths; record the episode again")
     return np.concatenate(parts, 1)
 
 
-def _picture(observed: dict[str, Any], camera: str, place: str) -> NDArray[np.uint8]:
+def _picture(observed: dict[str, Any], camera: str, where: str) -> NDArray[np.uint8]:
     pictures = [name for name, item in observed.items() if item.ndim == 4 and item.shape[3] == 3]
     if camera not in pictures:
-        raise UserError("--camera", f"{camera!r} is not among the pictures of {place}: {', '.join(pictures) or 'none'}")
+        raise UserError("--camera", f"{camera!r} is not among the pictures of {where}: {', '.join(pictures) or 'none'}")
     return thinned(np.asarray(observed[camera][()], np.uint8))

@@ -137,8 +137,8 @@ def coarse(values: Values, size: int, most: int) -> Values:
 
 def failures(cells: list[Cell]) -> list[Cell]:
     """Hidden variables that some probe finds, and visible ones that no probe finds."""
-    found = {(cell.phase, cell.variable) for cell in cells if cell.status == "visible" and cell.passed}
-    return [cell for cell in cells if not cell.passed and (cell.phase, cell.variable) not in found]
+    detected = {(cell.phase, cell.variable) for cell in cells if cell.status == "visible" and cell.passed}
+    return [cell for cell in cells if not cell.passed and (cell.phase, cell.variable) not in detected]
 
 
 def lines(cells: list[Cell]) -> list[str]:
@@ -147,8 +147,8 @@ def lines(cells: list[Cell]) -> list[str]:
     chance, bad = {cell.variable: cell.chance for cell in cells}, failures(cells)
     rows = [["phase", "probe", *(f"{name} ({chance[name]:.2f})" for name in variables)]]
     for phase, probe in dict.fromkeys((cell.phase, cell.probe) for cell in cells):
-        found = {cell.variable: cell for cell in cells if (cell.phase, cell.probe) == (phase, probe)}
-        rows.append([phase, probe, *(_told(found.get(name), bad) for name in variables)])
+        by_variable = {cell.variable: cell for cell in cells if (cell.phase, cell.probe) == (phase, probe)}
+        rows.append([phase, probe, *(_told(by_variable.get(name), bad) for name in variables)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

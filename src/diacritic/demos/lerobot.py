@@ -197,15 +197,15 @@ def _huggingface(features: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stats(values: np.ndarray) -> dict[str, list[float] | list[int]]:
     columns = values.reshape(len(values), -1).astype(np.float64)
-    found = {kind: getattr(columns, kind)(axis=0).tolist() for kind in ("min", "max", "mean", "std")}
-    return found | {"count": [len(values)]}
+    stats = {kind: getattr(columns, kind)(axis=0).tolist() for kind in ("min", "max", "mean", "std")}
+    return stats | {"count": [len(values)]}
 
 
 def _image_stats(frames: np.ndarray) -> dict[str, Any]:
     """Per channel, of values between 0 and 1, in the shape [3, 1, 1] of an image with channels first."""
-    found = {kind: getattr(frames, kind)(axis=(0, 1, 2, 3)) / 255 for kind in ("min", "max", "mean", "std")}
+    stats = {kind: getattr(frames, kind)(axis=(0, 1, 2, 3)) / 255 for kind in ("min", "max", "mean", "std")}
     count = [frames.shape[0] * frames.shape[1]]
-    return {kind: values.reshape(-1, 1, 1).tolist() for kind, values in found.items()} | {"count": count}
+    return {kind: values.reshape(-1, 1, 1).tolist() for kind, values in stats.items()} | {"count": count}
 
 
 def _flat(values: np.ndarray) -> np.ndarray:

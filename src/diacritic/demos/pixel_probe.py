@@ -57,13 +57,13 @@ def frame_probe(
     train: NDArray[np.uint8], labels: Values, test: NDArray[np.uint8], epochs: int = EPOCHS, seed: int = 0
 ) -> Values:
     """Predict labels of test frames [n, height, width, 3] by a network trained on labelled ones."""
-    known, targets = np.unique(labels, return_inverse=True)
+    classes, targets = np.unique(labels, return_inverse=True)
     if (train == train[0]).all():  # one picture tells nothing
-        return np.full(len(test), known[np.bincount(targets).argmax()])
+        return np.full(len(test), classes[np.bincount(targets).argmax()])
     torch = import_optional("torch", "learn")
     draw = torch.Generator().manual_seed(seed)
     images, answers = _prepared(train, train), torch.from_numpy(targets.astype(np.int64))
-    network = _network(len(known), draw)
+    network = _network(len(classes), draw)
     optimiser = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=1e-2)
     for _ in range(epochs):
         for batch in torch.randperm(len(images), generator=draw).split(_BATCH):
@@ -73,7 +73,7 @@ def frame_probe(
             optimiser.step()
     with torch.no_grad():
         scores = torch.cat([network(part) for part in _prepared(test, train).split(256)])
-    return known[scores.argmax(1).numpy()]
+    return classes[scores.argmax(1).numpy()]
 
 
 def _prepared(frames: NDArray[np.uint8], reference: NDArray[np.uint8]) -> Any:

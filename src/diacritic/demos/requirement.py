@@ -97,7 +97,7 @@ def differences(one: Answer, two: Answer) -> list[str]:
     """In what two certificates differ: horizon, entropies to three digits, and the steps at which a check fails."""
     if one.model.horizon != two.model.horizon:
         return [f"horizons {one.model.horizon} and {two.model.horizon}"]
-    found: list[str] = []
+    lines: list[str] = []
     for a, b in zip(one.steps, two.steps, strict=True):
         for name, x, y in (
             ("H(G|Ō)", a.instantaneous, b.instantaneous),
@@ -107,22 +107,22 @@ def differences(one: Answer, two: Answer) -> list[str]:
             ("upper end", a.upper, b.upper),
         ):
             if (x is None) != (y is None) or (x is not None and y is not None and abs(x - y) >= SAME):
-                found.append(f"step {a.t}: {name} {_bits(x)} and {_bits(y)}")
+                lines.append(f"step {a.t}: {name} {_bits(x)} and {_bits(y)}")
         for name in ("a2", "a4", "transitive"):
             if getattr(a, name) != getattr(b, name):
-                found.append(f"step {a.t}: {name} {getattr(a, name)} and {getattr(b, name)}")
-    return found
+                lines.append(f"step {a.t}: {name} {getattr(a, name)} and {getattr(b, name)}")
+    return lines
 
 
 def different_visibility(one: Binner, two: Binner) -> list[str]:
     """Steps at which one binner sees a factor and the other does not."""
-    found: list[str] = []
+    lines: list[str] = []
     for name, reading in one.readings.items():
         other = two.readings[name].visible
         if len(other) != len(reading.visible):
             return [f"{len(reading.visible)} and {len(other)} steps"]
-        found += [f"step {t + 1}: {name}" for t in np.flatnonzero(other != reading.visible)]
-    return found
+        lines += [f"step {t + 1}: {name}" for t in np.flatnonzero(other != reading.visible)]
+    return lines
 
 
 def model_of(demos: Demos, episodes: list[list[tuple[str, str]]], latents: list[Configuration] | None) -> Recording:

@@ -12,11 +12,11 @@ from certify.errors import UserError
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,199}")
 
 
-def safe_name(name: object, place: str) -> str:
+def safe_name(name: object, where: str) -> str:
     """A name that may become part of a path: no separators, no leading dot, of moderate length."""
     if not isinstance(name, str) or not SAFE_NAME.fullmatch(name):
         allowed = "letters, digits and ._+=,- only, beginning with a letter or digit"
-        raise UserError(place, f"{str(name)[:60]!r} cannot name a file; use {allowed}")
+        raise UserError(where, f"{str(name)[:60]!r} cannot name a file; use {allowed}")
     return name
 
 

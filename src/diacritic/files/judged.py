@@ -29,15 +29,15 @@ def check_verdict(document: dict[str, Any], path: str, remedy: str) -> None:
     """A verdict: three answers, the profile of the steps, and the controls with what they hold."""
     read_as(_VERDICT, document, path, remedy)
     for k, control in enumerate(document["controls"]):
-        name, data, place = control["name"], control.get("data"), f"{path}: controls[{k}]: data"
+        name, data, where = control["name"], control.get("data"), f"{path}: controls[{k}]: data"
         if name == "audit flags":
-            read_as([str], data, place, remedy)
+            read_as([str], data, where, remedy)
         elif name == "previous actions" and data is not None:
-            read_as([_CELL], data, place, remedy)
+            read_as([_CELL], data, where, remedy)
         elif name.startswith("code swap") and data is not None:
-            for trial in read_as([_TRIAL], data, place, remedy):
+            for trial in read_as([_TRIAL], data, where, remedy):
                 effects = {kind: trial[kind] for kind in _EFFECTS if trial.get(kind) is not None}
-                read_as({str: _SHARES}, effects, place, remedy)
+                read_as({str: _SHARES}, effects, where, remedy)
 
 
 def check_rollout(document: dict[str, Any], path: str, remedy: str) -> None:

@@ -34,9 +34,9 @@ def certified_labels(model: Model, requirement: Requirement | None = None) -> La
     states = States.of_graph(graph, cells)
     merger = Merger(states)
     persist(merger)
-    found = coded(merger)
-    nodes = [found.of_state[row] for row in states.nodes]
+    coding = coded(merger)
+    nodes = [coding.of_state[row] for row in states.nodes]
     wrong = verify_codes(graph, [row.tolist() for row in nodes], stationary=True)
     if wrong is not None:
         raise AssertionError(f"merging keeps a machine a machine: {wrong}")
-    return Labels(found, graph, nodes, minimal)
+    return Labels(coding, graph, nodes, minimal)

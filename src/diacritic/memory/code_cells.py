@@ -128,8 +128,8 @@ class Lattice(CodeMemory):
 
     def points(self, like: Tensor, architecture: Architecture) -> Tensor:
         """The point of every code, [K, n]."""
-        place = self.levels ** torch.arange(self.numbers(architecture), device=like.device)
-        level = torch.arange(architecture.codes, device=like.device).unsqueeze(-1) // place % self.levels
+        stride = self.levels ** torch.arange(self.numbers(architecture), device=like.device)
+        level = torch.arange(architecture.codes, device=like.device).unsqueeze(-1) // stride % self.levels
         return self.value(level.to(like.dtype))
 
     def value(self, level: Tensor) -> Tensor:
@@ -157,8 +157,8 @@ class Lattice(CodeMemory):
     ) -> tuple[Tensor, State]:
         carried, read = sole_carrier.carried_on(architecture, state.embedding, flow.gradient)
         point, level = self.quantised(carried + sole_carrier.propose(parameters, "residual", read, entering))
-        place = self.levels ** torch.arange(level.shape[-1], device=level.device)
-        return point, State(point, (level * place).sum(-1))
+        stride = self.levels ** torch.arange(level.shape[-1], device=level.device)
+        return point, State(point, (level * stride).sum(-1))
 
     def read(self, parameters: Parameters, proposal: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
         held = linear(parameters, "lattice", embedding)

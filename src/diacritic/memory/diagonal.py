@@ -31,8 +31,8 @@ class Diagonal(LinearMemory):
     def rate(self, parameters: Parameters) -> Tensor:
         """1 / lifetime, [runs, 1, units]."""
         shortest, longest = (math.log(steps) for steps in LIFETIMES)
-        place = (parameters["cell.lifetime"] + 1) / 2
-        return torch.exp(-(shortest + place * (longest - shortest))).unsqueeze(1)
+        fraction = (parameters["cell.lifetime"] + 1) / 2
+        return torch.exp(-(shortest + fraction * (longest - shortest))).unsqueeze(1)
 
 
 @register

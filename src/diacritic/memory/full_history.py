@@ -175,8 +175,8 @@ def _record(
     if "codebook" not in parameters:
         return record(features, state)
     codebook = parameters["codebook"]
-    found = quantised(state.to(codebook.dtype), codebook, architecture.bound)
-    return Record(features, features, *found, prior_input=prior_input(architecture, inputs, features))
+    coded = quantised(state.to(codebook.dtype), codebook, architecture.bound)
+    return Record(features, features, *coded, prior_input=prior_input(architecture, inputs, features))
 
 
 def _enter(parameters: Parameters, history: Tensor, first: int) -> Tensor:

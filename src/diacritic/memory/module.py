@@ -28,8 +28,8 @@ class Carrier(nn.Module):
             if name not in parameters:
                 raise UserError(f"parameters[{name!r}]", "is missing; the file belongs to another architecture")
             if tuple(parameters[name].shape) != weight.shape:
-                found = tuple(parameters[name].shape)
-                raise UserError(f"parameters[{name!r}]", f"has shape {found}; the architecture needs {weight.shape}")
+                given = tuple(parameters[name].shape)
+                raise UserError(f"parameters[{name!r}]", f"has shape {given}; the architecture needs {weight.shape}")
         self.shape, self.architecture = shape, architecture
         kept = [name for name in parameters if name in wanted or name.split(".")[0] in KEPT]
         self._names = {name: name.replace(".", "_") for name in kept}

@@ -28,9 +28,9 @@ def features(parameters: Parameters, frames: Tensor) -> Tensor:
     Frames may have a leading axis of runs. All runs are one convolution, whose groups they are.
     """
     if frames.shape[-3:] != (SIDE, SIDE, 3) or frames.dtype != torch.uint8:
-        found = f"{tuple(frames.shape)} of {frames.dtype}"
+        given = f"{tuple(frames.shape)} of {frames.dtype}"
         raise ValueError(
-            f"frames: expected bytes of shape [..., {SIDE}, {SIDE}, 3], found {found}; crop and resize them"
+            f"frames: expected bytes of shape [..., {SIDE}, {SIDE}, 3], found {given}; crop and resize them"
         )
     kind = parameters["pixels.0.weight"]
     runs, rows = len(kind), frames.shape[-4]

@@ -46,8 +46,8 @@ def _hashed(codebook: Tensor) -> Tensor:
 def lowest_maximum(scores: Tensor) -> Tensor:
     """The index of the largest score, the lowest one among equals (argmax leaves that open)."""
     best = scores.max(-1, keepdim=True).values
-    places = torch.arange(scores.shape[-1], device=scores.device)
-    return torch.where(scores == best, places, scores.shape[-1]).min(-1).values.clamp(max=scores.shape[-1] - 1)
+    indices = torch.arange(scores.shape[-1], device=scores.device)
+    return torch.where(scores == best, indices, scores.shape[-1]).min(-1).values.clamp(max=scores.shape[-1] - 1)
 
 
 def look_up(codebook: Tensor, code: Tensor) -> Tensor:

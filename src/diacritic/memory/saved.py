@@ -34,9 +34,9 @@ def load_run(path: Path) -> SavedRun:
     return SavedRun(path, manifest, shape, architecture, read_weights(path))
 
 
-def _read(kind: type, document: Mapping[str, Any], place: str) -> Any:
+def _read(kind: type, document: Mapping[str, Any], where: str) -> Any:
     """A `Shape` or `Architecture`; what it lacks is as usual."""
     for name, value in document.items():
         if type(value) is int and value > LARGEST:
-            raise UserError(place, f"{name} is {str(value)[:60]}, more than {LARGEST}; {REMEDY}")
-    return read_as(kind, document, place, REMEDY)
+            raise UserError(where, f"{name} is {str(value)[:60]}, more than {LARGEST}; {REMEDY}")
+    return read_as(kind, document, where, REMEDY)

@@ -64,10 +64,10 @@ def _forward(parts, out, steps, scale, HEADS: tl.constexpr, SIZE: tl.constexpr, 
     row, head = (tl.program_id(0) // HEADS).to(tl.int64), tl.program_id(0) % HEADS
     time, unit = tl.arange(0, BLOCK)[:, None], tl.arange(0, SIZE)[None, :]
     inside = time < steps
-    place = parts + row * steps * 3 * HEADS * SIZE + time * 3 * HEADS * SIZE + head * SIZE + unit
-    query = tl.load(place, inside, 0.0)
-    key = tl.load(place + HEADS * SIZE, inside, 0.0)
-    value = tl.load(place + 2 * HEADS * SIZE, inside, 0.0)
+    pointer = parts + row * steps * 3 * HEADS * SIZE + time * 3 * HEADS * SIZE + head * SIZE + unit
+    query = tl.load(pointer, inside, 0.0)
+    key = tl.load(pointer + HEADS * SIZE, inside, 0.0)
+    value = tl.load(pointer + 2 * HEADS * SIZE, inside, 0.0)
     law = _law(query, key, steps, scale, BLOCK)
     target = out + row * steps * HEADS * SIZE + time * HEADS * SIZE + head * SIZE + unit
     tl.store(target, tl.dot(law.to(value.dtype), value, input_precision="ieee").to(value.dtype), inside)

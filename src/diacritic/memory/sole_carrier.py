@@ -138,8 +138,8 @@ def _identify(
     driven = drive(parameters, "identification", side, inputs.previous)
     carried, entering = carried_on(architecture, embedding, gradient)
     proposal = carried + propose(parameters, "identification", entering, driven)
-    found = quantised(proposal, parameters["identification.codebook"], architecture.bound)
-    return Record(side, side, *found, prior_input=prior_input(architecture, inputs, side))
+    coded = quantised(proposal, parameters["identification.codebook"], architecture.bound)
+    return Record(side, side, *coded, prior_input=prior_input(architecture, inputs, side))
 
 
 class Codebook(Memory):

@@ -137,9 +137,9 @@ def need(
         answer = symbols.certify(seconds=20.0)
         bits = tuple(step.upper for step in answer.steps)
         states = max(step.states or 1 for step in answer.steps)
-    found = None
+    detected_share = None
     if plants and data.episodes >= FEWEST:
-        found = power(data, track(range(plants), "planting cues"), WIDTH, seed)
+        detected_share = power(data, track(range(plants), "planting cues"), WIDTH, seed)
     return Need(
         recording=recording,
         data=data,
@@ -150,7 +150,7 @@ def need(
         bits=bits,
         keep=frames_to_keep(decisions, states),
         found_in_exchanged=exchanged(data, decisions, np.random.default_rng(seed)),
-        power=found,
+        power=detected_share,
         symbols=symbols,
         witnesses=tuple(witnesses(data, decisions)),
         seed=seed,

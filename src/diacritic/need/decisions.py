@@ -63,7 +63,7 @@ class Decisions:
 
     def __init__(self, data: Aligned, rng: np.random.Generator) -> None:
         self.data, self.rng = data, rng
-        self.found: list[Decision] = []
+        self.accepted: list[Decision] = []
 
     def add(self, s: int, labels: Ints, p: float, hint: float = 0.0) -> None:
         """Explain a hidden choice at step s; one that is explained already gets one more step.
@@ -79,7 +79,7 @@ class Decisions:
         decision = self._explained(s, labels, p) if p < LEVEL else self._from_classes(s, labels)
         decision = decision or Decision([s], labels, p, "open")
         if not self._again(s, decision.labels, decision.p < LEVEL):
-            self.found.append(decision)
+            self.accepted.append(decision)
 
     def _add_hinted(self, s: int, labels: Ints, p: float, hint: float) -> None:
         if p >= LEVEL:
@@ -90,12 +90,12 @@ class Decisions:
         if recent <= SHOWN and self._again(s, labels, True):
             return
         if recent <= SHOWN and best >= CERTAIN and hint <= SHOWN / 2:
-            self.found.append(Decision([s], labels, p, "cue", [self._cue(labels, sights)], best))
+            self.accepted.append(Decision([s], labels, p, "cue", [self._cue(labels, sights)], best))
         else:
-            self.found.append(Decision([s], labels, p, "short", told=recent))
+            self.accepted.append(Decision([s], labels, p, "short", told=recent))
 
     def _again(self, s: int, labels: Ints, explained: bool) -> bool:
-        twin = next((d for d in self.found if same(d.labels, labels) and (d.p < LEVEL) == explained), None)
+        twin = next((d for d in self.accepted if same(d.labels, labels) and (d.p < LEVEL) == explained), None)
         if twin is not None:
             twin.steps.append(s)
         return twin is not None
@@ -103,7 +103,7 @@ class Decisions:
     def _explained(self, s: int, labels: Ints, p: float) -> Decision | None:
         """By frames that show it alone, by recent ones, by several cues, or by several frames together."""
         labels, sights = self._cleaned(s, labels)
-        own = max((d.steps[-1] for d in self.found if d.kind == "open" and same(d.labels, labels)), default=-1)
+        own = max((d.steps[-1] for d in self.accepted if d.kind == "open" and same(d.labels, labels)), default=-1)
         if own >= 0 and not any(sight.shows_all for sight in sights[:s]):
             return Decision([s], labels, p, "cue", [self._cue(labels, sights, (own,))], 1.0)
         told = np.unique(np.array([sight.blocks for sight in sights[:s]]).T, axis=0, return_inverse=True)[1].ravel()
@@ -147,7 +147,7 @@ class Decisions:
 
     def _cue(self, labels: Ints, sights: list[Sight], whole: tuple[int, ...] = ()) -> Cue:
         """A cue that another decision has already is taken from there, so that names agree."""
-        cues = (cue for decision in self.found for cue in decision.cues)
+        cues = (cue for decision in self.accepted for cue in decision.cues)
         return next(
             (cue for cue in cues if same(cue.labels, labels) and cue.whole == whole), Cue(labels, sights, whole)
         )

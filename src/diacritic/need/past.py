@@ -51,8 +51,8 @@ def nested_gains(data: Aligned, s: int, targets: Floats, errors: Floats) -> Gain
         return float(0.5 * np.log((1 + errors) / (1 + np.minimum(errors, left))).sum())
 
     recent, moves = data.recent(s, data.observations), data.recent(s, data.actions)
-    known = np.concatenate([*recent, *moves, *data.averages(s)], 1)
-    forecast = Ridge(linear_kernel(known)).leave_one_out(frame.columns)  # all that a filter can say of the present
+    context = np.concatenate([*recent, *moves, *data.averages(s)], 1)
+    forecast = Ridge(linear_kernel(context)).leave_one_out(frame.columns)  # all that a filter can say of the present
     parts = {
         "velocity": linear_kernel(np.concatenate(recent, 1)),
         "filter": linear_kernel(forecast),

@@ -32,8 +32,8 @@ def exchanged(data: Aligned, decisions: Sequence[Decision], rng: np.random.Gener
 def power(data: Aligned, plants: Iterable[int], width: float, seed: int) -> float:
     """The share of planted one-bit cues that are found: `width` standard deviations to either side of one channel, at a
     step drawn at random, and an action that follows it three or more steps later."""
-    found = [_found(data, width, np.random.default_rng((seed, k))) for k in plants]
-    return float(np.mean(found))
+    detected = [_found(data, width, np.random.default_rng((seed, k))) for k in plants]
+    return float(np.mean(detected))
 
 
 def _found(data: Aligned, width: float, rng: np.random.Generator) -> bool:

@@ -60,7 +60,7 @@ class Screen:
 
     @property
     def decisions(self) -> list[Decision]:
-        return self._decisions.found
+        return self._decisions.accepted
 
     def run(self, steps: Iterable[int]) -> "Screen":
         for s in steps:

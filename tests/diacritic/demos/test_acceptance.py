@@ -11,9 +11,9 @@ from diacritic.files import demos as demos_file
 
 def test_a_clean_recording_passes(stand_in, tmp_path):
     demos, binner = record(stand_in(), 128, 1)
-    found = accept(demos, binner, record(stand_in(), 128, 2)[0], held_out=32)
-    assert found.passed
-    names = [check.name for check in found.checks]
+    acceptance = accept(demos, binner, record(stand_in(), 128, 2)[0], held_out=32)
+    assert acceptance.passed
+    names = [check.name for check in acceptance.checks]
     assert names == [
         "determinism",
         "coverage",
@@ -25,12 +25,12 @@ def test_a_clean_recording_passes(stand_in, tmp_path):
         "certificate",
         "fresh recording",
     ]
-    said = "\n".join(found.lines())
+    said = "\n".join(acceptance.lines())
     assert "H(Γ|Ō) 0 (×3) → 2 (×3) → 1 (×7) → 0 (×3)" in said
     assert "4 of 4 latent configurations" in said
     assert "FAILED" not in said
     demos_file.save(demos, tmp_path / "one")
-    store(tmp_path / "one", found)
+    store(tmp_path / "one", acceptance)
     again = demos_file.load(tmp_path / "one")
     assert again.acceptance is not None
     assert again.acceptance["passed"] is True
@@ -54,38 +54,38 @@ def test_each_check_can_fail(stand_in):
         observations=moved,
         convention=replace(demos.convention, designed={"side": (6,)}, strata={"side": 2, "slot": 2, "mass": 5}),
     )
-    found = accept(broken, binner, held_out=16)
-    failed = {check.name for check in found.checks if not check.passed}
+    acceptance = accept(broken, binner, held_out=16)
+    failed = {check.name for check in acceptance.checks if not check.passed}
     assert failed >= {"determinism", "coverage", "expert success", "binner agreement", "symbols", "visibility"}
-    assert "the latents of stand-in do not determine the symbol" in found["certificate"].text
-    assert not found.passed
-    assert found["expert success"].text == "63/64"
-    assert "side is not as the task means it at 8" in found["visibility"].text
-    assert "1 disagreements on 64" in found["binner agreement"].text
+    assert "the latents of stand-in do not determine the symbol" in acceptance["certificate"].text
+    assert not acceptance.passed
+    assert acceptance["expert success"].text == "63/64"
+    assert "side is not as the task means it at 8" in acceptance["visibility"].text
+    assert "1 disagreements on 64" in acceptance["binner agreement"].text
 
 
 def test_another_fresh_recording_is_told(stand_in):
     demos, binner = record(stand_in(), 32, 1)
-    found = accept(demos, binner, record(stand_in(spread=0.04), 32, 2)[0], held_out=8)["fresh recording"]
-    assert not found.passed
-    assert "step 7: side" in found.data["differences"]
-    assert "step 7: H(Γ|Ō) 1.0000 and 2.0000" in found.data["differences"]
+    actual = accept(demos, binner, record(stand_in(spread=0.04), 32, 2)[0], held_out=8)["fresh recording"]
+    assert not actual.passed
+    assert "step 7: side" in actual.data["differences"]
+    assert "step 7: H(Γ|Ō) 1.0000 and 2.0000" in actual.data["differences"]
 
 
 def test_unrecorded_but_rebuilt_is_accepted(stand_in):
     demos, binner = record(stand_in(sides=4, slots=4), 64, 0)
     part = demos.take(np.flatnonzero((demos.latents["side"] != 2) | (demos.latents["slot"] != 1)))
-    found = accept(part, binner, held_out=16)["coverage"]
-    assert found.passed
-    assert found.data["unseen"] == [(2, 1)]
-    assert found.data["reproduced"] == [15, 15]
+    actual = accept(part, binner, held_out=16)["coverage"]
+    assert actual.passed
+    assert actual.data["unseen"] == [(2, 1)]
+    assert actual.data["reproduced"] == [15, 15]
 
 
 def test_pixels_are_probed_too(stand_in):
     demos, binner = record(stand_in(pixels=True), 16, 0)
     demos = replace(demos, convention=replace(demos.convention, hidden={"side": 2}))
-    found = accept(demos, binner, held_out=8, epochs=1)
-    assert len(found["pixel leaks"].data) == 1 + 5 * 2  # first and last frame of each phase
+    acceptance = accept(demos, binner, held_out=8, epochs=1)
+    assert len(acceptance["pixel leaks"].data) == 1 + 5 * 2  # first and last frame of each phase
 
 
 def test_words():

@@ -79,9 +79,12 @@ def test_separation_compares_within_the_given_class_only():
 def test_no_disagreement_and_the_designed_steps(stand_in):
     task = stand_in(sides=4, slots=4)
     demos, binner = record(task, 64, 3)
-    found = binner.agreement(demos.observations, demos.latents)
-    assert {name: (item.wrong, item.wrong_given) for name, item in found.items()} == {"side": (0, 0), "slot": (0, 0)}
-    assert found["slot"].pairs == 3 * 32
+    agreement = binner.agreement(demos.observations, demos.latents)
+    assert {name: (item.wrong, item.wrong_given) for name, item in agreement.items()} == {
+        "side": (0, 0),
+        "slot": (0, 0),
+    }
+    assert agreement["slot"].pairs == 3 * 32
     assert np.flatnonzero(binner.readings["side"].visible).tolist() == [6, 7]
     assert np.flatnonzero(binner.readings["slot"].visible).tolist() == [13, 14, 15]
 
@@ -91,9 +94,9 @@ def test_disagreements_are_counted(stand_in):
     moved = demos.observations.copy()
     wrong_side = 1 - demos.latents["side"][-3:]
     moved[6, -3:, 1] = 0.1 * wrong_side
-    found = binner.agreement(moved, demos.latents)
-    assert (found["side"].wrong, found["side"].wrong_given, found["slot"].wrong) == (3, 3, 0)
-    assert found["side"].share == pytest.approx(1 - 3 / 64)
+    agreement = binner.agreement(moved, demos.latents)
+    assert (agreement["side"].wrong, agreement["side"].wrong_given, agreement["slot"].wrong) == (3, 3, 0)
+    assert agreement["side"].share == pytest.approx(1 - 3 / 64)
     assert binner.agreement(moved, demos.latents, "place")["side"].pairs == 0
 
 

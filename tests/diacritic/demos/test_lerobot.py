@@ -20,8 +20,8 @@ from diacritic.demos.record import record
 def read_episode(folder, number):
     """One episode as the layout says to find it, without any code of ours."""
     info = json.loads((folder / "meta/info.json").read_text())
-    found = duckdb.read_parquet(f"{folder}/meta/episodes/*/*.parquet").order("episode_index").df()
-    entry = found.iloc[number]
+    actual = duckdb.read_parquet(f"{folder}/meta/episodes/*/*.parquet").order("episode_index").df()
+    entry = actual.iloc[number]
     path = info["data_path"].format(chunk_index=entry["data/chunk_index"], file_index=entry["data/file_index"])
     low, high = entry["dataset_from_index"], entry["dataset_to_index"]
     rows = duckdb.read_parquet(str(folder / path)).filter(f"index >= {low} and index < {high}").order("index").df()
@@ -210,8 +210,8 @@ def test_videos_of_v3(tmp_path):
     folder = foreign(tmp_path / "films", **FILMED)
     described(folder, video_path="videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4")
     film(folder / f"videos/{CAMERA}/chunk-000/file-000.mp4", (0, 100, 200, 50, 250))
-    places = {"chunk_index": [0, 0], "file_index": [0, 0], "from_timestamp": [0.0, 0.3]}
-    table = pd.DataFrame({"episode_index": [0, 1]} | {f"videos/{CAMERA}/{name}": at for name, at in places.items()})
+    columns = {"chunk_index": [0, 0], "file_index": [0, 0], "from_timestamp": [0.0, 0.3]}
+    table = pd.DataFrame({"episode_index": [0, 1]} | {f"videos/{CAMERA}/{name}": at for name, at in columns.items()})
     (folder / "meta/episodes/chunk-000").mkdir(parents=True)
     table.to_parquet(folder / "meta/episodes/chunk-000/file-000.parquet")
     frames = load(folder, camera=CAMERA).frames

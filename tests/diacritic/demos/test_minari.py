@@ -64,8 +64,8 @@ def test_certify_reads_it(stand_in):
     episodes = sorted(minari.load_dataset(ID).iterate_episodes(), key=lambda episode: episode.id)
     shown = {e.observations[t].tobytes(): e.infos["symbols"][t] for e in episodes for t in range(16)}
     done = {e.actions[t].tobytes(): e.infos["choices"][t] for e in episodes for t in range(16)}
-    found = from_minari(ID, symbol=lambda o: str(shown[o.tobytes()]), action=lambda a: str(done[a.tobytes()]))
-    assert differences(certify(found.model), certify_recording(demos)) == []
+    actual = from_minari(ID, symbol=lambda o: str(shown[o.tobytes()]), action=lambda a: str(done[a.tobytes()]))
+    assert differences(certify(actual.model), certify_recording(demos)) == []
 
 
 def test_an_id_that_is_taken_or_wrong(stand_in):

@@ -66,9 +66,9 @@ def test_fresh_recordings(stand_in):
     assert requirement.different_visibility(binner, blind) == [
         f"step {t}: {name}" for name, steps in (("side", (7, 8)), ("slot", (14, 15, 16))) for t in steps
     ]
-    found = requirement.differences(answer, certify_recording(changed))
-    assert "step 7: H(Γ|Ō) 1.0000 and 2.0000" in found
-    assert all(line.startswith("step ") for line in found)
+    actual = requirement.differences(answer, certify_recording(changed))
+    assert "step 7: H(Γ|Ō) 1.0000 and 2.0000" in actual
+    assert all(line.startswith("step ") for line in actual)
 
 
 def test_missing_latent_is_named(stand_in):

@@ -34,11 +34,11 @@ def _controlled(readout: Readout, reads: Reads = "features") -> dict[str, Tensor
 def test_a_direct_policy_reads_the_features_and_the_code() -> None:
     parameters = lively(Imitation().weights(SHAPE, TINY), [1, 2])
     record = _record()
-    found = act(parameters, TINY, record)
+    action = act(parameters, TINY, record)
     for run in range(2):
         for row in range(9):
             wanted = head(one_of(parameters, run), "act", record.features[run, row], record.embedding[run, row])
-            torch.testing.assert_close(found[run, row], wanted, rtol=0, atol=1e-12)
+            torch.testing.assert_close(action[run, row], wanted, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("reads", ["features", "observation"])
@@ -48,7 +48,7 @@ def test_a_choice_comes_from_symbol_and_code_and_is_executed_from_the_observatio
 ) -> None:
     parameters, record = _controlled(readout, reads), _record()
     assert record.observation is not None
-    found = act(parameters, replace(TINY, readout=readout), record)
+    action = act(parameters, replace(TINY, readout=readout), record)
     for run in range(2):
         p = one_of(parameters, run)
         for row in range(9):
@@ -60,7 +60,7 @@ def test_a_choice_comes_from_symbol_and_code_and_is_executed_from_the_observatio
             else:
                 wanted = head(p, "control", record.observation[row], chosen)
                 wanted = chosen + wanted if readout == "intent" else wanted
-            torch.testing.assert_close(found[run, row], wanted, rtol=0, atol=1e-12)
+            torch.testing.assert_close(action[run, row], wanted, rtol=0, atol=1e-12)
 
 
 def test_a_hierarchical_controller_sees_of_the_code_nothing_but_the_choice() -> None:

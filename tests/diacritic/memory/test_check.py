@@ -36,9 +36,9 @@ def _episodes() -> tuple[Tensor, Tensor, Tensor]:
     [TINY, replace(TINY, bound="tanh"), replace(TINY, persistent=False), replace(TINY, path="scaffold"), NARROW],
 )
 def test_a_sole_carrier_passes(architecture: Architecture) -> None:
-    found = check_policy(_carrier(architecture), *_episodes()[:2])
-    assert found.sole_carrier
-    assert found.findings == ()
+    problems = check_policy(_carrier(architecture), *_episodes()[:2])
+    assert problems.sole_carrier
+    assert problems.findings == ()
 
 
 def test_matched_side_information_passes_with_its_symbols() -> None:
@@ -49,9 +49,9 @@ def test_matched_side_information_passes_with_its_symbols() -> None:
 
 
 def test_a_bypass_is_found_in_three_ways() -> None:
-    found = check_policy(_carrier(replace(TINY, path="bypass")), *_episodes()[:2])
-    assert not found.sole_carrier
-    assert found.findings == ("the state also holds 'hidden'", SWAP, ERASE)
+    problems = check_policy(_carrier(replace(TINY, path="bypass")), *_episodes()[:2])
+    assert not problems.sole_carrier
+    assert problems.findings == ("the state also holds 'hidden'", SWAP, ERASE)
 
 
 def test_a_second_carrier_and_a_gaussian_are_found_by_construction() -> None:
@@ -81,9 +81,9 @@ class Sly(Carrier):
 
 
 def test_what_hides_outside_the_state_is_found_by_playing_again() -> None:
-    found = check_policy(_carrier(TINY, Sly), *_episodes()[:2])
-    assert not found.sole_carrier
-    assert found.findings[-1] == "the same episodes played twice differ: something persists between episodes"
+    problems = check_policy(_carrier(TINY, Sly), *_episodes()[:2])
+    assert not problems.sole_carrier
+    assert problems.findings[-1] == "the same episodes played twice differ: something persists between episodes"
 
 
 def test_too_little_to_intervene_on_is_refused() -> None:

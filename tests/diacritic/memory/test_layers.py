@@ -15,10 +15,10 @@ def test_a_stacked_layer_is_one_layer_a_run(shared: bool) -> None:
     parameters = initial(dense("x", 5, 4), [1, 2, 3], WIDE)
     made = torch.Generator().manual_seed(0)
     rows = torch.randn(*([] if shared else [3]), 7, 5, generator=made, dtype=WIDE)
-    found = linear(parameters, "x", rows)
+    actual = linear(parameters, "x", rows)
     for run in range(3):
         wanted = layer(one_of(parameters, run), "x", rows if shared else rows[run])
-        torch.testing.assert_close(found[run], wanted, rtol=0, atol=1e-14)
+        torch.testing.assert_close(actual[run], wanted, rtol=0, atol=1e-14)
 
 
 def test_a_layer_without_bias_starts_without_one() -> None:
@@ -49,11 +49,11 @@ def test_a_head_in_parts_is_a_head_on_joined_inputs(hidden: int) -> None:
     made = torch.Generator().manual_seed(0)
     features = torch.randn(2, 4, 5, generator=made, dtype=WIDE)
     vector = torch.randn(2, 4, 3, generator=made, dtype=WIDE)
-    found = read(parameters, "x", linear(parameters, "x.observation", features), vector)
+    contents = read(parameters, "x", linear(parameters, "x.observation", features), vector)
     for run in range(2):
         for row in range(4):
             wanted = head(one_of(parameters, run), "x", features[run, row], vector[run, row])
-            torch.testing.assert_close(found[run, row], wanted, rtol=0, atol=1e-14)
+            torch.testing.assert_close(contents[run, row], wanted, rtol=0, atol=1e-14)
 
 
 def test_a_head_answers_in_single_precision_or_better() -> None:

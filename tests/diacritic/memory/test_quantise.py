@@ -19,8 +19,8 @@ def test_codes_are_the_nearest_ones(runs: int, rows: int, K: int, d: int, seed: 
     codebook = torch.randn(runs, K, d, generator=made, dtype=torch.float64)
     if whole:
         points, codebook = points.round(), codebook.round()
-    found = nearest(points, codebook)
-    assert found.tolist() == [[closest(points[s, r], codebook[s]) for r in range(rows)] for s in range(runs)]
+    actual = nearest(points, codebook)
+    assert actual.tolist() == [[closest(points[s, r], codebook[s]) for r in range(rows)] for s in range(runs)]
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from([torch.float32, torch.float64]), **SIZES)
@@ -70,10 +70,10 @@ def test_the_largest_score_and_rows_that_are_no_numbers() -> None:
 def test_look_up_takes_the_vectors_of_each_run() -> None:
     codebook = torch.arange(24.0).view(2, 4, 3)
     code = torch.tensor([[3, 0], [1, 1]])
-    found = look_up(codebook, code)
+    actual = look_up(codebook, code)
     for s in range(2):
         for r in range(2):
-            assert torch.equal(found[s, r], codebook[s, code[s, r]])
+            assert torch.equal(actual[s, r], codebook[s, code[s, r]])
 
 
 @pytest.mark.parametrize("large", [1.0, 1e8])

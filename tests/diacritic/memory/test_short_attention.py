@@ -18,9 +18,9 @@ def test_mixture_and_gradients_are_those_of_the_library(steps: int, heads: int, 
     pull = torch.randn(2, steps, heads, size, generator=made)
     query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
     expected = scaled_dot_product_attention(query, key, value, is_causal=True).transpose(1, 2)
-    found = attend(parts)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    one, other = (torch.autograd.grad((mixed * pull).sum(), parts)[0] for mixed in (found, expected))
+    actual = attend(parts)
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
+    one, other = (torch.autograd.grad((mixed * pull).sum(), parts)[0] for mixed in (actual, expected))
     torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 

@@ -29,9 +29,9 @@ def test_information_is_symmetric_and_bounded(one: np.ndarray, seed: int):
 def test_split_finds_as_many_classes_as_lie_apart():
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=120)
-    found = split(10.0 * labels[:, None] + rng.standard_normal((120, 1)))
-    assert found is not None
-    assert same(found, labels)
+    parts = split(10.0 * labels[:, None] + rng.standard_normal((120, 1)))
+    assert parts is not None
+    assert same(parts, labels)
 
 
 @pytest.mark.parametrize("draw", ["standard_normal", "random"])
@@ -43,9 +43,9 @@ def test_one_cloud_is_not_split(draw: str):
 def test_a_frame_that_explains_the_action_leaves_its_modes_clean():
     rng = np.random.default_rng(1)
     x, labels = rng.standard_normal((128, 3)), rng.integers(2, size=128)
-    found, told = modes(40 * x[:, :1] + 15.0 * labels[:, None] + rng.standard_normal((128, 1)), Frame(x))
-    assert found is not None
-    assert same(found, labels)
+    clusters, told = modes(40 * x[:, :1] + 15.0 * labels[:, None] + rng.standard_normal((128, 1)), Frame(x))
+    assert clusters is not None
+    assert same(clusters, labels)
     assert np.corrcoef(told[:, 0], x[:, 0])[0, 1] > 0.99
 
 

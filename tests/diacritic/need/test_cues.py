@@ -14,9 +14,9 @@ def bits(number: int, episodes: int = 64) -> list[np.ndarray]:
 def test_columns_in_classes_are_found_once():
     (a, b), rng = bits(2), np.random.default_rng(0)
     columns = np.column_stack([a - 0.5, 0.5 - a, b - 0.5]) * 2 + 0.05 * rng.standard_normal((64, 3))
-    found = class_columns(np.column_stack([columns, rng.standard_normal((64, 10))]))
-    assert len(found) == 2
-    assert {any(same(labels, truth) for labels in found) for truth in (a, b)} == {True}
+    actual = class_columns(np.column_stack([columns, rng.standard_normal((64, 10))]))
+    assert len(actual) == 2
+    assert {any(same(labels, truth) for labels in actual) for truth in (a, b)} == {True}
 
 
 def test_exclusive_or_of_two_and_of_three():

@@ -18,9 +18,9 @@ def drawn(seed: int = 0) -> tuple[np.random.Generator, np.ndarray, np.ndarray]:
 def test_noise_shows_nothing():
     for seed in range(8):
         _, labels, noise = drawn(seed)
-        found = sight(noise, labels)
-        assert not found.blocks.any()
-        assert found.hint == 0
+        actual = sight(noise, labels)
+        assert not actual.blocks.any()
+        assert actual.hint == 0
 
 
 def test_a_channel_shows_every_class():
@@ -32,19 +32,19 @@ def test_a_channel_shows_every_class():
 def test_half_of_the_classes_are_told_apart():
     _, labels, columns = drawn()
     columns[:, 2] += labels >= 2
-    found = sight(columns, labels)
-    assert found.blocks.tolist() == [0, 0, 1, 1]
-    assert 0.4 < found.share < 0.6
-    assert found.hint == 0
+    actual = sight(columns, labels)
+    assert actual.blocks.tolist() == [0, 0, 1, 1]
+    assert 0.4 < actual.share < 0.6
+    assert actual.hint == 0
 
 
 def test_a_blurred_channel_hints():
     rng, labels, columns = drawn()
     labels = labels % 2
     columns[:, 2] = labels + 0.6 * rng.standard_normal(96)
-    found = sight(columns, labels)
-    assert not found.shows_all
-    assert found.hint > 0.1
+    actual = sight(columns, labels)
+    assert not actual.shows_all
+    assert actual.hint > 0.1
 
 
 def test_a_decoder_that_is_always_wrong_is_not_usable():
