@@ -92,7 +92,7 @@ def check(device: str, T: int, N: int, runs: int) -> dict[str, Any]:
     for name in CHECKED:
         for low in (None, torch.float32):
             one = cohort(name, episodes(T, N), runs, device, low, N)
-            one._places = None  # all episodes, as the definition has them
+            one._slots = None  # all episodes, as the definition has them
             with rounded_products(low is not None and device == "cuda"):
                 codes, losses, flows = learned(one)
             right_codes, right_losses, right_flows = by_definition(one)
@@ -134,7 +134,7 @@ def timed(device: str, T: int, N: int, runs: int, times: int) -> dict[str, Any]:
         one = cohort(name, episodes(T, N, runs if name != "plain" else 1), runs, device, low, 512)
         begun = time.perf_counter()
         one.advance(2)
-        entry: dict[str, Any] = {"first updates, s": time.perf_counter() - begun, "places": one._places}
+        entry: dict[str, Any] = {"first updates, s": time.perf_counter() - begun, "places": one._slots}
         entry["update, ms"] = milliseconds(lambda one=one: one.advance(1), device, times)
         entry["10,000 updates of one run, s"] = entry["update, ms"] * 10 / runs
         if device == "cuda":

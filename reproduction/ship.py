@@ -38,19 +38,19 @@ def ship(
     results: Path, out: Path = FOLDER, demos: Path = DEMOS, cell: Cell = CELL, episodes: int = EPISODES
 ) -> dict[str, Any]:
     """Put a cell's trained runs in place of the shipped ones; what says where they come from."""
-    with extracted(results) as place:
-        result, chosen = _trained(place, cell)
+    with extracted(results) as folder:
+        result, chosen = _trained(folder, cell)
     learned = recording(cell, demos)
     fresh = recording(cell, demos, fresh=True)
     with working(f"judging and playing {len(result.train_job.runs)} policies"):
-        found = measure(result, learned, fresh, episodes)
+        measured = measure(result, learned, fresh, episodes)
     partial = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        names = unpack(found, learned, partial)
+        names = unpack(measured, learned, partial)
         for name in {*names} - {names[k] for k in chosen}:
             shutil.rmtree(partial / name)
-        document = _provenance(found, cell, {k: names[k] for k in chosen})
+        document = _provenance(measured, cell, {k: names[k] for k in chosen})
         write_text(partial / PROVENANCE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
         if size > LARGEST:
@@ -63,26 +63,26 @@ def ship(
     return document
 
 
-def _trained(place: Path, cell: Cell) -> tuple[Result, Sequence[int]]:
+def _trained(folder: Path, cell: Cell) -> tuple[Result, Sequence[int]]:
     """The result that holds the cell's runs, and which of its runs they are."""
-    train_jobs, placed = read_placed(place)
+    train_jobs, placed = read_placed(folder)
     asked = next((item for item in placed if item.cell.digest == cell.digest), None)
     if asked is None:
-        raise UserError(str(place), f"no training job here trains {cell.name} with {cell.learner}, {cell.preset}")
-    names = {name for name, _ in asked.places}
-    result = read_result(train_jobs[names.pop()], place)
+        raise UserError(str(folder), f"no training job here trains {cell.name} with {cell.learner}, {cell.preset}")
+    names = {name for name, _ in asked.positions}
+    result = read_result(train_jobs[names.pop()], folder)
     if result is None or names:
-        raise UserError(str(place), f"holds no single result of {cell.name}, {cell.learner}; train it first")
-    return result, [k for _, k in asked.places]
+        raise UserError(str(folder), f"holds no single result of {cell.name}, {cell.learner}; train it first")
+    return result, [k for _, k in asked.positions]
 
 
-def _provenance(found: Measured, cell: Cell, names: dict[int, str]) -> dict[str, Any]:
+def _provenance(measured: Measured, cell: Cell, names: dict[int, str]) -> dict[str, Any]:
     """Everything that one needs to make the cohort again, and what was found of each run."""
-    train_job, notes = found.result.train_job, found.result.notes
+    train_job, notes = measured.result.train_job, measured.result.notes
     only = f"{train_job.recording}-{train_job.learner.replace('+', '-')}-{train_job.preset}"
     words = " ".join([*(f"{key}={value}" for key, value in cell.task.parameters), cell.learner, cell.preset])
     asked = f'--only "{words}" --seeds {cell.seeds}'
-    rows = {k: found.row(k, cell.gate) for k in names}
+    rows = {k: measured.row(k, cell.gate) for k in names}
     return {
         "format": FORMAT,
         "cell": cell.name,

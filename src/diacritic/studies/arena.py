@@ -108,18 +108,18 @@ def cells(
     """Every task with every entrant; an entrant may also be a learner, or a memory that was registered."""
     chosen, named = settings or {}, list(entrants)
     return [
-        cell_of(name, place, chosen.get(entrant_of(name).like or name, Setting()), steps, seeds)
-        for place in (TASKS if tasks is None else tasks)
+        cell_of(name, task, chosen.get(entrant_of(name).like or name, Setting()), steps, seeds)
+        for task in (TASKS if tasks is None else tasks)
         for name in named
     ]
 
 
-def cell_of(name: str, place: Task, setting: Setting, steps: int, seeds: int) -> Cell:
+def cell_of(name: str, task: Task, setting: Setting, steps: int, seeds: int) -> Cell:
     """One cell of the matrix."""
     entrant = entrant_of(name)
     sized = f"{entrant.learner}:{entrant.size}={setting.size}" if setting.size else entrant.learner
-    how, gate = (entrant.arm, "task") if place.recorded else (entrant.preset, "external")
-    return Cell(NAME, place, sized, how, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
+    how, gate = (entrant.arm, "task") if task.recorded else (entrant.preset, "external")
+    return Cell(NAME, task, sized, how, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
 
 
 def entrant_of(name: str) -> Entrant:
@@ -137,7 +137,7 @@ def frozen(results: Results) -> dict[str, Setting]:
     tried: dict[str, dict[Setting, list[Row]]] = {}
     for row in results.files.get(SEARCH, ()):
         tried.setdefault(row["entrant"], {}).setdefault(Setting(row["rate"], row["size"]), []).append(row)
-    return {name: max(found, key=lambda one: _merit(found[one])) for name, found in tried.items()}
+    return {name: max(trials, key=lambda one: _merit(trials[one])) for name, trials in tried.items()}
 
 
 def _merit(rows: Sequence[Row]) -> tuple[int, int, float, float]:
@@ -240,6 +240,4 @@ def matrix(
 ) -> dict[Task, list[Score | None]]:
     """Scores by task and entrant; none where runs are missing."""
     settings = frozen(results)
-    return {
-        place: [score(results, cell) for cell in cells(entrants, steps, seeds, settings, [place])] for place in TASKS
-    }
+    return {task: [score(results, cell) for cell in cells(entrants, steps, seeds, settings, [task])] for task in TASKS}

@@ -105,10 +105,10 @@ def _symbolic_rows(cell: Cell, cohort: Cohort) -> list[Row]:
     success = longer(cohort, (cohort.data.horizon, *LENGTHS))
     data = cohort.given
     classes = Classes.of(data.observation_index.numpy(), data.target.argmax(-1).numpy())
-    found = decoded(cohort, memory_states(cohort), classes)
+    decodings = decoded(cohort, memory_states(cohort), classes)
     for k, row in enumerate(rows):
         by_length = {str(length): values[k] for length, values in success.items()}
-        row |= {"lengths": by_length, "longest": _longest(row, by_length, cohort.data.horizon), "decoded": found[k]}
+        row |= {"lengths": by_length, "longest": _longest(row, by_length, cohort.data.horizon), "decoded": decodings[k]}
     return rows
 
 
@@ -140,7 +140,7 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
     scores, windows = score_cohort(trace.step_code.numpy(), classes), reported(task, list(classes.required))
     by_run = [None if finite else {name: error[k] for name, error in errors.items()} for k in range(cell.seeds)]
     judged = [evaluation_of(scores, k, task_gate(task), windows, wrong) for k, wrong in enumerate(by_run)]
-    found = decoded(watching, memory_states(watching), classes)
+    decodings = decoded(watching, memory_states(watching), classes)
     diverged = cohort.optimiser.diverged.tolist()
     rows = []
     for k, (seed, item) in enumerate(zip(cell.run_seeds, judged, strict=True)):
@@ -156,7 +156,7 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
                 "decisions_right": right,
                 "lengths": {},
                 "longest": made.steps if item.sufficient else None,
-                "decoded": found[k],
+                "decoded": decodings[k],
                 "versions": versions(torch=torch.__version__, numpy=np.__version__),
                 "code_version": code_version(),
                 "demos_sha256": made.digest,
@@ -220,7 +220,7 @@ def decoded(cohort: Cohort, states: NDArray[np.float64] | None, classes: Classes
     if states is None or required.max() < 1e-6:
         return [None] * runs
     asked = {"required": (full, True)} | ({"expired": (full + 1 + int(lower[-1]), False)} if len(lower) else {})
-    found: list[dict[str, Any]] = [{} for _ in range(runs)]
+    per_run: list[dict[str, Any]] = [{} for _ in range(runs)]
     for name, (t, needed) in asked.items():
         history = torch.cat([cohort.given.observation_index[: t + 1], cohort.given.previous_index[: t + 1]]).numpy()
         once = np.sort(np.unique(history, axis=1, return_index=True)[1])  # equal histories count once
@@ -231,7 +231,7 @@ def decoded(cohort: Cohort, states: NDArray[np.float64] | None, classes: Classes
             continue
         for k in range(runs):
             item = decode(label, states[k, t][once], SHUFFLES)
-            found[k][name] = {
+            per_run[k][name] = {
                 "step": t + 1,
                 "histories": item.rows,
                 "accuracy": item.accuracy,
@@ -240,7 +240,7 @@ def decoded(cohort: Cohort, states: NDArray[np.float64] | None, classes: Classes
                 "hidden_bits": item.hidden,
                 "bits": _fano(item.hidden, 1 - item.accuracy, len(np.unique(values))) if item.p <= LEVEL else 0.0,
             }
-    return [one or None for one in found]
+    return [one or None for one in per_run]
 
 
 def _fano(hidden: float, error: float, classes: int) -> float:

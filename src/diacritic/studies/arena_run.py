@@ -192,12 +192,12 @@ def _trials(entrants: Sequence[str], settings: ArenaSettings, rows: Sequence[Row
     stop = time.monotonic() + settings.seconds - RESERVE
     done = {(row["entrant"], row["task"], row["size"]) for row in rows}
     searched = [name for name in entrants if ENTRANTS[name].size is not None and ENTRANTS[name].like is None]
-    for place, k, name in product(DEVELOPMENT, range(3), searched):
+    for task, k, name in product(DEVELOPMENT, range(3), searched):
         size = ENTRANTS[name].sizes[k]
-        if (name, place.title, size) in done or time.monotonic() > stop:
+        if (name, task.title, size) in done or time.monotonic() > stop:
             continue
-        cell = cell_of(name, place, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
-        plan, data = plan_of(cell), from_model(model_of(place))
+        cell = cell_of(name, task, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
+        plan, data = plan_of(cell), from_model(model_of(task))
         runs = tuple(Run(seed, cell.beta, rate) for rate in RATES for seed in SEARCH_SEEDS)
         cohort = Watched(_plain(replace(plan, runs=runs)), data, settings.device)
         yield Trial(cohort=cohort, end=cell.steps, cell=cell, stop=stop, entrant=name, size=size)

@@ -111,9 +111,9 @@ class Cell:
     def from_dict(document: Mapping[str, Any]) -> "Cell":
         """As `to_dict` and JSON left it."""
         task = document["task"]
-        place = Task(task["name"], tuple((key, value) for key, value in task["parameters"]))
+        instance = Task(task["name"], tuple((key, value) for key, value in task["parameters"]))
         after = None if document.get("after") is None else Cell.from_dict(document["after"])
-        return Cell(**{**document, "task": place, "after": after})
+        return Cell(**{**document, "task": instance, "after": after})
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,6 @@ def _quick(cell: Cell) -> Cell:
     if not cell.task.recorded:
         return small
     short = None if cell.forecaster is None else min(cell.forecaster, QUICK_STEPS)
-    place = task(cell.task.name, **{**dict(cell.task.parameters), "episodes": QUICK_EPISODES})
+    smaller = task(cell.task.name, **{**dict(cell.task.parameters), "episodes": QUICK_EPISODES})
     after = None if cell.after is None else _quick(cell.after)
-    return replace(small, task=place, demonstrations=QUICK_DEMONSTRATIONS, forecaster=short, after=after)
+    return replace(small, task=smaller, demonstrations=QUICK_DEMONSTRATIONS, forecaster=short, after=after)

@@ -35,8 +35,8 @@ class Tried:
     def of_rows(codes: int, rows: Sequence[Row]) -> "Tried":
         good = [row for row in rows if row["sufficient"]]
         names = good[0]["rate"] if good else {}
-        known = {name: [row["rate"][name] for row in good] for name in names}
-        rate = {name: mean(bits) for name, bits in known.items() if None not in bits}
+        rates = {name: [row["rate"][name] for row in good] for name in names}
+        rate = {name: mean(bits) for name, bits in rates.items() if None not in bits}
         return Tried(codes, len(good), len(rows), rate)
 
 

@@ -50,11 +50,11 @@ def import_results(settings: StudySettings, say: Say = print) -> int:
     """Measure and play what has come back to the folder of work and is not in the ledgers yet; the number of cells that
     got rows."""
     written = 0
-    with extracted(settings.work) as place:
-        train_jobs, placed = read_placed(place)
+    with extracted(settings.work) as folder:
+        train_jobs, placed = read_placed(folder)
         for number, train_job in enumerate(train_jobs.values(), 1):
             asked = waiting(placed, train_job.name, settings.results)
-            result = read_result(train_job, place) if asked else None
+            result = read_result(train_job, folder) if asked else None
             if result is None:
                 continue
             with working(f"{number}/{len(train_jobs)} {train_job.name}"):
@@ -74,34 +74,32 @@ def enter(rows: Sequence[Row], cells: Iterable[Cell], results: Path, say: Say) -
 
 def waiting(placed: Iterable[Placed], train_job: str, results: Path) -> list[tuple[Cell, list[int]]]:
     """The cells of a training job with those of its runs that have no row yet."""
-    found, known = [], list(placed)
-    studies = {item.cell.study for item in known}
+    asked, cells = [], list(placed)
+    studies = {item.cell.study for item in cells}
     ledgers = {study: read_keys(results / f"{study}.jsonl") for study in studies}
-    for item in known:
+    for item in cells:
         done = ledgers[item.cell.study]
-        places = zip(item.cell.run_seeds, item.places, strict=True)
-        missing = [
-            k for seed, (name, k) in places if name == train_job and key_of(item.cell.identity(seed)) not in done
-        ]
+        runs = zip(item.cell.run_seeds, item.positions, strict=True)
+        missing = [k for seed, (name, k) in runs if name == train_job and key_of(item.cell.identity(seed)) not in done]
         if missing:
-            found.append((item.cell, missing))
-    return found
+            asked.append((item.cell, missing))
+    return asked
 
 
 def judge_result(result: Result, asked: Sequence[tuple[Cell, Sequence[int]]], settings: StudySettings) -> list[Row]:
     """The rows of these runs of these cells; every run of the result becomes a run folder."""
     cell = asked[0][0]
     learned, fresh = recording(cell, settings.demos), recording(cell, settings.demos, fresh=True)
-    found = measure(result, learned, fresh, settings.episodes, settings.threads)
-    names = unpack(found, learned, settings.runs)
-    return [_row(found, cell, k, names[k]) for cell, missing in asked for k in missing]
+    measured = measure(result, learned, fresh, settings.episodes, settings.threads)
+    names = unpack(measured, learned, settings.runs)
+    return [_row(measured, cell, k, names[k]) for cell, missing in asked for k in missing]
 
 
-def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
+def unpack(measured: Measured, demos: Demos, runs: Path) -> list[str]:
     """Every run of a result as a folder of its own; their names."""
-    result, train_job, notes = found.result, found.result.train_job, found.result.notes
+    result, train_job, notes = measured.result, measured.result.train_job, measured.result.notes
     texts = {BINNER: binner_of(demos).to_json()}
-    known: dict[str, Any] = {
+    common: dict[str, Any] = {
         **{key: notes[key] for key in ("architecture", "shape", "code_version")},
         **recording_facts(demos, train_job.demonstrations),
         "plan": train_job.plan_digest,
@@ -114,9 +112,9 @@ def unpack(found: Measured, demos: Demos, runs: Path) -> list[str]:
     names = []
     for k, run in enumerate(train_job.runs):
         weights = {key: value if key.startswith("scale.") else value[k] for key, value in result.weights.items()}
-        row = found.row(k, "task")
+        row = measured.row(k, "task")
         manifest = RunManifest(
-            **known,
+            **common,
             run=asdict(run),
             diverged=bool(notes["diverged"][k]),
             sufficient=row["sufficient"],
@@ -145,9 +143,9 @@ def summaries(rows: Sequence[Row], cells: Iterable[Cell]) -> Iterator[str]:
         yield f"{cell.study}: {cell.name}, {cell.learner}, {cell.preset}: {', '.join(parts)}"
 
 
-def _row(found: Measured, cell: Cell, k: int, run: str) -> Row:
-    result, notes = found.result, found.result.notes
-    judged, diverged = found.row(k, cell.gate), bool(notes["diverged"][k])
+def _row(measured: Measured, cell: Cell, k: int, run: str) -> Row:
+    result, notes = measured.result, measured.result.notes
+    judged, diverged = measured.row(k, cell.gate), bool(notes["diverged"][k])
     return {
         **cell.identity(result.train_job.runs[k].seed),
         "N": result.train_job.demonstrations,
@@ -156,14 +154,16 @@ def _row(found: Measured, cell: Cell, k: int, run: str) -> Row:
         "sufficient": judged["sufficient"] and not diverged,
         "seconds": round(notes["seconds"] / len(result.train_job.runs), 3),
         "forecaster_seconds": round(notes["supervising"] / len(result.train_job.runs), 3),
-        "rollout_seconds": None if found.loop is None else round(found.loop.seconds / len(result.train_job.runs), 3),
+        "rollout_seconds": None
+        if measured.loop is None
+        else round(measured.loop.seconds / len(result.train_job.runs), 3),
         "device": notes["device"],
         "versions": versions(torch=notes["torch"], numpy=np.__version__),
         "code_version": notes["code_version"],
         "demos_sha256": result.train_job.demos_sha256,
         "run": run,
         **_forgetting(notes.get("forgetting"), k),
-        **_bound(found, k),
+        **_bound(measured, k),
     }
 
 
@@ -174,12 +174,12 @@ def _forgetting(notes: dict[str, Any] | None, k: int) -> Row:
     return {"forgetting": {key: value[k] if isinstance(value, list) else value for key, value in notes.items()}}
 
 
-def _bound(found: Measured, k: int) -> Row:
+def _bound(measured: Measured, k: int) -> Row:
     """The KL bound of run k on the held-out episodes, mean bits by window, where its memory is Gaussian."""
-    profile = found.result.notes.get("kl_profile")
+    profile = measured.result.notes.get("kl_profile")
     if profile is None:
         return {}
-    windows = reported(found.task, found.held_out.scores.required.tolist())
+    windows = reported(measured.task, measured.held_out.scores.required.tolist())
     return {
         "kl_bits": {name: round(float(np.mean([profile[k][t] for t in steps])), 6) for name, steps in windows.items()}
     }

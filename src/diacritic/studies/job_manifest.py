@@ -24,7 +24,7 @@ class Placed:
     """A cell and where its runs are: which runs of which training jobs, by the cell's seeds in turn."""
 
     cell: Cell
-    places: tuple[tuple[str, int], ...]
+    positions: tuple[tuple[str, int], ...]
 
 
 def pack(
@@ -32,15 +32,15 @@ def pack(
 ) -> tuple[list[TrainJob], list[Placed]]:
     """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts."""
     groups: dict[tuple[object, ...], dict[Run, None]] = {}
-    known = list(cells)
-    trained = [*dict.fromkeys(former for cell in known for former in _formers(cell)), *known]
+    wanted = list(cells)
+    trained = [*dict.fromkeys(former for cell in wanted for former in _formers(cell)), *wanted]
     for cell in trained:
         if not cell.task.recorded:
             raise UserError(cell.name, "is a symbolic cell; `diacritic study run` trains it here")
         _ = learner(cell.learner), preset(cell.preset)  # an unknown name stops before anything is recorded
         groups.setdefault(_kind(cell), {}).update(dict.fromkeys(_runs(cell)))
     train_jobs: list[TrainJob] = []
-    places: dict[tuple[object, Run], tuple[str, int]] = {}
+    positions: dict[tuple[object, Run], tuple[str, int]] = {}
     for cell in trained:
         kind = _kind(cell)
         different = tuple(groups.pop(kind, {}))
@@ -57,11 +57,11 @@ def pack(
                 runs,
                 forecaster_steps if cell.forecaster is None else cell.forecaster,
                 cell.misled,
-                _starts(cell.after, runs, places),
+                _starts(cell.after, runs, positions),
             )
             train_jobs.append(train_job)
-            places |= {(kind, run): (train_job.name, k) for k, run in enumerate(runs)}
-    placed = [Placed(cell, tuple(places[_kind(cell), run] for run in _runs(cell))) for cell in known]
+            positions |= {(kind, run): (train_job.name, k) for k, run in enumerate(runs)}
+    placed = [Placed(cell, tuple(positions[_kind(cell), run] for run in _runs(cell))) for cell in wanted]
     return train_jobs, placed
 
 
@@ -72,7 +72,7 @@ def export(train_jobs: Sequence[TrainJob], placed: Sequence[Placed], out: Path, 
         for suffix in (".npz", ".json"):
             with path_atomic(out / "demos" / f"{name}{suffix}") as partial:
                 shutil.copyfile(folder / f"{name}{suffix}", partial)
-    cells = [{"cell": item.cell.to_dict(), "places": item.places} for item in placed]
+    cells = [{"cell": item.cell.to_dict(), "places": item.positions} for item in placed]
     write_job(out, [asdict(train_job) for train_job in train_jobs], cells)
 
 
@@ -84,7 +84,7 @@ def read_placed(folder: Path) -> tuple[dict[str, TrainJob], list[Placed]]:
     return train_jobs, [_placed(item, train_jobs, f"{path}: cells[{k}]") for k, item in enumerate(job.cells)]
 
 
-def _placed(item: Mapping[str, Any], train_jobs: Mapping[str, TrainJob], place: str) -> Placed:
+def _placed(item: Mapping[str, Any], train_jobs: Mapping[str, TrainJob], where: str) -> Placed:
     """A cell as `export` wrote it; its places are runs of the training jobs."""
     try:
         placed = Placed(Cell.from_dict(item["cell"]), tuple((name, k) for name, k in item["places"]))
@@ -92,12 +92,12 @@ def _placed(item: Mapping[str, Any], train_jobs: Mapping[str, TrainJob], place: 
     except UserError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as problem:
-        raise UserError(place, f"is not a cell ({str(problem)[:100]}); {REMEDY}") from None
+        raise UserError(where, f"is not a cell ({str(problem)[:100]}); {REMEDY}") from None
     runs = [
-        (train_jobs[name].runs, k) if name in train_jobs and type(k) is int else ((), 0) for name, k in placed.places
+        (train_jobs[name].runs, k) if name in train_jobs and type(k) is int else ((), 0) for name, k in placed.positions
     ]
     if len(runs) != len(placed.cell.run_seeds) or not all(0 <= k < len(those) for those, k in runs):
-        raise UserError(place, f"names runs that no training job has, or not one for each seed; {REMEDY}")
+        raise UserError(where, f"names runs that no training job has, or not one for each seed; {REMEDY}")
     return placed
 
 
@@ -110,10 +110,10 @@ def _kind(cell: Cell) -> tuple[object, ...]:
 
 
 def _starts(
-    former: Cell | None, runs: Sequence[Run], places: Mapping[tuple[object, Run], tuple[str, int]]
+    former: Cell | None, runs: Sequence[Run], positions: Mapping[tuple[object, Run], tuple[str, int]]
 ) -> tuple[tuple[str, int], ...]:
     """Where the runs of the same seeds are that these runs start from."""
-    return () if former is None else tuple(places[_kind(former), _run(former, run.seed)] for run in runs)
+    return () if former is None else tuple(positions[_kind(former), _run(former, run.seed)] for run in runs)
 
 
 def _formers(cell: Cell) -> list[Cell]:

@@ -16,11 +16,11 @@ def open_ledgers(results: Path) -> "DuckDBPyConnection":
     import duckdb
 
     rows = {path: read_ledger(path) for path in sorted(results.glob("*.jsonl"))}
-    ledgers = {path: found for path, found in rows.items() if found and all(key in found[0] for key in REQUIRED)}
+    ledgers = {path: listed for path, listed in rows.items() if listed and all(key in listed[0] for key in REQUIRED)}
     if not ledgers:
         raise UserError(str(results), "holds no ledger; `diacritic study run` writes one")
     columns: dict[str, str] = {}
-    for row in (row for found in ledgers.values() for row in found):
+    for row in (row for listed in ledgers.values() for row in listed):
         for key, value in row.items():
             columns[key] = _wider(columns.get(key), value)
     connection = duckdb.connect()
@@ -61,12 +61,12 @@ def export_parquet(results: Path, target: Path) -> int:
     return number
 
 
-def _wider(known: str | None, value: Any) -> str:
+def _wider(earlier: str | None, value: Any) -> str:
     """The type of a column that holds this value besides those before; "" while only nulls were seen."""
     if value is None:
-        return known or ""
+        return earlier or ""
     kinds = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
     kind = kinds.get(type(value), "JSON")
-    if not known or known == kind:
+    if not earlier or earlier == kind:
         return kind
-    return "DOUBLE" if {known, kind} == {"BIGINT", "DOUBLE"} else "JSON"
+    return "DOUBLE" if {earlier, kind} == {"BIGINT", "DOUBLE"} else "JSON"

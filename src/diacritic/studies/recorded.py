@@ -87,7 +87,7 @@ class Measured:
         windows = reported(self.task, scores.required.tolist())
         errors = {key: float(error[k]) for key, error in self.held_out.errors.items()}
         played = {} if self.loop is None else self.loop.summary(k)
-        first = (step for step, found in self.on_the_way.items() if gate.passes(*_gated(found))[k])
+        first = (step for step, scored in self.on_the_way.items() if gate.passes(*_gated(scored))[k])
         return evaluation_of(scores, k, gate, windows, errors if by_behaviour else None).row() | {
             "recorded_sufficient": bool(self.recorded.passes(gate, by_behaviour)[k]),
             "fresh_sufficient": bool(self.fresh.passes(gate, by_behaviour)[k]),
@@ -118,20 +118,20 @@ class Measured:
         """Bits in the first gap given symbol and position, on the grids `GRIDS`, and how far below a null of permuted
         codes; none where the body stands still."""
         demos, steps = self.held_out.demos, next(iter(self.task.windows.values()), None)
-        places = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
-        if not steps or not places[list(steps)].std(1).any():
+        positions = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
+        if not steps or not positions[list(steps)].std(1).any():
             return {"resolution": None, "resolution_excess": None}
-        found = resolution_sweep(self.held_out.codes[k], demos.symbols, places, steps, GRIDS, permutations=1)
+        sweep = resolution_sweep(self.held_out.codes[k], demos.symbols, positions, steps, GRIDS, permutations=1)
         return {
-            "resolution": [round(grid.rate, 6) for grid in found[1:]],
-            "resolution_excess": [round(grid.excess, 6) for grid in found[1:]],
+            "resolution": [round(grid.rate, 6) for grid in sweep[1:]],
+            "resolution_excess": [round(grid.excess, 6) for grid in sweep[1:]],
         }
 
     def _imitation(self, k: int) -> dict[str, float | None]:
         """Squared error of the standardised actions on held-out episodes, by phase and over all steps."""
         error = self.held_out.imitation[k]
         steps = {"all": range(len(error))} | {phase: self.task.phase_steps(phase) for phase in self.task.phases}
-        return {name: mean_over(error, tuple(found)) for name, found in steps.items() if found}
+        return {name: mean_over(error, tuple(window)) for name, window in steps.items() if window}
 
 
 def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: int = 0) -> Measured:

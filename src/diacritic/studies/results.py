@@ -26,13 +26,13 @@ class Results:
 
     @cached_property
     def _by_cell(self) -> dict[Key, dict[int, Row]]:
-        found: dict[Key, dict[int, Row]] = {}
+        by_cell: dict[Key, dict[int, Row]] = {}
         for rows in self.files.values():
             for row in rows:
                 if "cell" in row and "seed" in row:
                     key = tuple(row.get(name) for name in KEYS)
-                    found.setdefault(key, {})[row["seed"]] = row
-        return found
+                    by_cell.setdefault(key, {})[row["seed"]] = row
+        return by_cell
 
     def runs(self, cell: Cell, version: int | None = None) -> list[Row]:
         """The rows of a cell's seeds, as many as there are; a run that another study made counts as well.

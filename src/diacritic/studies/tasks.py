@@ -101,9 +101,9 @@ def hidden_labels(task: Task) -> dict[str, NDArray[np.int64]]:
     if task.name not in _HIDDEN or model.dynamics is None:
         return {}
     owner = latent_labels(model)
-    found = {}
-    for name, place in _HIDDEN[task.name].items():
-        values = [latent[place] for latent, _ in model.dynamics.latents]
-        known = sorted(set(values))
-        found[name] = np.array([known.index(value) for value in values], np.int64)[owner]
-    return found
+    labels = {}
+    for name, position in _HIDDEN[task.name].items():
+        values = [latent[position] for latent, _ in model.dynamics.latents]
+        distinct = sorted(set(values))
+        labels[name] = np.array([distinct.index(value) for value in values], np.int64)[owner]
+    return labels

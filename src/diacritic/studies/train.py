@@ -118,16 +118,16 @@ def train_with(options: TrainOptions, subject: Demos | Drawn | Model | Task | st
     """The same with settings in one object."""
     options.check()
     keep_model = not isinstance(subject, str) or is_model_file(subject)
-    found = _subject(subject)
-    if isinstance(found, Drawn):
-        options = replace(options, demonstrations=options.demonstrations or found.episodes)
-        found = found.model
+    resolved = _subject(subject)
+    if isinstance(resolved, Drawn):
+        options = replace(options, demonstrations=options.demonstrations or resolved.episodes)
+        resolved = resolved.model
     if options.learner == "auto":
-        revised = isinstance(found, Model) and options.preset == "carousel"
+        revised = isinstance(resolved, Model) and options.preset == "carousel"
         options = replace(options, learner="plain+revision" if revised else "plain")
-    if isinstance(found, Model):
-        return _train_model(options, found, keep_model)
-    return _train_recording(options, found)
+    if isinstance(resolved, Model):
+        return _train_model(options, resolved, keep_model)
+    return _train_recording(options, resolved)
 
 
 def _subject(subject: Demos | Drawn | Model | Task | str) -> Demos | Drawn | Model:
@@ -220,8 +220,8 @@ def _train_recording(options: TrainOptions, demos: Demos) -> Runs:
     windows |= {f"{name} decision": (t,) for name, t in task.decisions.items()}
 
     def evaluations(cohort: Cohort) -> list[Evaluation]:
-        found = until_the_end(held_out_codes(cohort, prepared.held_out), held_out.mask)
-        return evaluate_codes(found, classes, task_gate(task), windows)
+        codes = until_the_end(held_out_codes(cohort, prepared.held_out), held_out.mask)
+        return evaluate_codes(codes, classes, task_gate(task), windows)
 
     def judge(cohort: Cohort) -> list[bool]:
         return [item.sufficient for item in evaluations(cohort)]

@@ -153,7 +153,7 @@ class Cohort:
         self._weight = weight if own is None else weight[own]  # [n] or [S, n]
         # Row by row: a run draws the same to the last bit, whatever others draw.
         self._cumulative = weight.cumsum(0) if own is None else torch.stack([row.cumsum(0) for row in self._weight])
-        self._places = self._computed()
+        self._slots = self._computed()
         self.losses = torch.zeros(len(plan.terms), len(plan.runs), dtype=plan.precision, device=self.device)
         self.last_batch = LastBatch.of(self.parameters) if preset.restart_from == "used codes" else None
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -195,23 +195,23 @@ class Cohort:
         shown = self.parameters, self.plan.carrier, self._inputs
         if not fast or not (parallel.fusible(*shown) or unrolled.narrow_fits(*shown)):
             return None
-        from diacritic.training.kernels.drawn import places
+        from diacritic.training.kernels.drawn import slots
 
-        return places(self.batch, self._weight.shape[-1], self.plan.terms)
+        return slots(self.batch, self._weight.shape[-1], self.plan.terms)
 
     def trace(self, episode_weight: Tensor | None = None) -> Trace:
         """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
-        found = self._trace(episode_weight)
-        return found if self.data.mask is None else found.until_the_end(self.data.mask)
+        trace = self._trace(episode_weight)
+        return trace if self.data.mask is None else trace.until_the_end(self.data.mask)
 
     def _trace(self, episode_weight: Tensor | None) -> Trace:
         weight = self._weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
         plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, self.data.own
-        if episode_weight is not None and self._places is not None:
+        if episode_weight is not None and self._slots is not None:
             from diacritic.training.kernels.drawn import choose as choose_drawn
 
-            place, weight = choose_drawn(weight, self._places)
-            drawn = place if drawn is None else drawn.gather(1, place)
+            chosen, weight = choose_drawn(weight, self._slots)
+            drawn = chosen if drawn is None else drawn.gather(1, chosen)
         if self.engine == "tables" and self._tables is not None:
             full = plan.preset.gradient == "full"
             return tables.trace(self.parameters, carrier, self.data, self._tables, weight, full)

@@ -116,13 +116,13 @@ def split(cohort: Cohort, shares: Sequence[CohortPart]) -> list[Cohort]:
     """A cohort of each share's runs as they now are, to look at; only the joint one goes on."""
     if len(shares) == 1:
         return [cohort]
-    found, begin = [], 0
+    parts, begin = [], 0
     for share in shares:
         mine = slice(begin, begin + len(share.plan.runs))
         parameters = {name: value.detach()[mine] for name, value in cohort.parameters.items()}
         one = Cohort(share.plan, share.data, str(cohort.device), parameters)
         one.optimiser.diverged.copy_(cohort.optimiser.diverged[mine])
         one.resume_at(cohort.step)
-        found.append(one)
+        parts.append(one)
         begin = mine.stop
-    return found
+    return parts

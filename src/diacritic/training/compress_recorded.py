@@ -49,7 +49,7 @@ class Compressed(Forgotten):
     @property
     def codes(self) -> list[int | None]:
         """How many codes are left of each run's; none where merging found more than there are."""
-        return [None if found is None else found.count for found in self.merged]
+        return [None if merging is None else merging.count for merging in self.merged]
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
     if split and not all(tried.changed):
         tried = _again(tried, forget(whole, own, effort or EFFORT, worse=RISE, merged=merged))
-    codes = [run.codes if found is None else found.codes for run, found in zip(own, merged, strict=True)]
+    codes = [run.codes if merging is None else merging.codes for run, merging in zip(own, merged, strict=True)]
     aims = experts if split else own
     inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
     same = [agreement(run, after.behaviour) for run, after in zip(aims, recording_traces(tried.cohort), strict=True)]
@@ -117,11 +117,11 @@ def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace])
         free = (clock == 0) & ((run.behaviour == 0) | chance)
         return replace(run, symbols=pair(scene, run.symbols), behaviour=pair(clock, run.behaviour), free=free)
 
-    found = []
+    mergers = []
     for run, expert in zip(own, experts, strict=True):
         tries = (revised(seen(run, c), seen(expert, c), count, 1 - REACHED) for c in (clock, np.zeros_like(clock)))
-        found.append(next((merged for merged in tries if merged is not None), None))
-    return found
+        mergers.append(next((merged for merged in tries if merged is not None), None))
+    return mergers
 
 
 def unseen_clock(data: Data) -> tuple[Ints, Ints]:
@@ -177,16 +177,16 @@ def decided(actions: NDArray[Any], expert: NDArray[Any], symbols: Ints, classes:
 
     Actions are [T, N, A], the run's own and the expert's, whose means in each class are what is compared with.
     """
-    found = np.zeros_like(symbols)
+    decisions = np.zeros_like(symbols)
     for t, seen in enumerate(symbols):
         for symbol in np.unique(seen):
             here = np.flatnonzero(seen == symbol)
-            known = np.unique(classes[t, here])
-            if len(known) > 1:
-                means = np.stack([expert[t, here[classes[t, here] == one]].mean(0) for one in known])
+            kinds = np.unique(classes[t, here])
+            if len(kinds) > 1:
+                means = np.stack([expert[t, here[classes[t, here] == one]].mean(0) for one in kinds])
                 apart = np.square(actions[t, here, None] - means).sum(-1)
-                found[t, here] = 1 + known[apart.argmin(1)]
-    return found
+                decisions[t, here] = 1 + kinds[apart.argmin(1)]
+    return decisions
 
 
 def expert_decisions(trace: ExpertTrace, cohort: Cohort) -> Ints:

@@ -136,9 +136,9 @@ def _spacing(codebook: Tensor, used: Tensor) -> Tensor:
     apart = torch.cdist(codebook, codebook).square()
     both = used.unsqueeze(1) & used.unsqueeze(2) & ~torch.eye(used.shape[1], dtype=torch.bool, device=used.device)
     near = apart.masked_fill(~both, float("inf")).amin(-1)
-    known = near.isfinite()
-    mean = near.masked_fill(~known, 0.0).sum(-1) / known.sum(-1).clamp(min=1)
-    return torch.where(known.any(-1), mean, 1.0).clamp(min=1e-6)
+    finite = near.isfinite()
+    mean = near.masked_fill(~finite, 0.0).sum(-1) / finite.sum(-1).clamp(min=1)
+    return torch.where(finite.any(-1), mean, 1.0).clamp(min=1e-6)
 
 
 def _log_chance(trace: Trace, heat: Tensor) -> Tensor:

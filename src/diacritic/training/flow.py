@@ -64,15 +64,15 @@ class Path(torch.autograd.Function):
     def backward(ctx, *gradients: Tensor | None) -> tuple[Tensor | None, Tensor | None, None]:
         track, (S, R, d) = ctx.track, ctx.shape
         of_rows, of_steps = gradients
-        place = (track.token + torch.arange(S, device=track.token.device).view(-1, 1, 1) * R).flatten()
+        index = (track.token + torch.arange(S, device=track.token.device).view(-1, 1, 1) * R).flatten()
         flow = None
         if of_rows is not None:
-            flow = of_rows.reshape(S * R, d).index_select(0, place).view(*track.token.shape, d)
+            flow = of_rows.reshape(S * R, d).index_select(0, index).view(*track.token.shape, d)
             flow *= track.share.unsqueeze(-1)
         if of_steps is not None:
             flow = of_steps.clone() if flow is None else flow.add_(of_steps)
         if flow is None:
             return None, None, None
         flow, first = track.back(flow)
-        of_rows = flow.new_zeros(S * R, d).index_add_(0, place, flow.reshape(-1, d)).view(S, R, d)
+        of_rows = flow.new_zeros(S * R, d).index_add_(0, index, flow.reshape(-1, d)).view(S, R, d)
         return of_rows, first.sum(1, keepdim=True), None

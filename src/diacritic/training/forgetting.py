@@ -89,13 +89,13 @@ def merge_codes(trace: ExpertTrace, count: int, learned: Ints | None = None) -> 
     merger = Merger(states)
     minimise(merger)
     persist(merger)
-    found = coded(merger)
-    if found.codes > count:
+    coding = coded(merger)
+    if coding.codes > count:
         return None
-    own = np.stack([found.of_state[nodes] for nodes in states.nodes])
-    walked = found.walk(trace.words)
+    own = np.stack([coding.of_state[nodes] for nodes in states.nodes])
+    walked = coding.walk(trace.words)
     new = np.where(walked == NONE, own, walked)
-    names = _overlap(found, states, trace if learned is None else replace(trace, codes=learned), count)
+    names = _overlap(coding, states, trace if learned is None else replace(trace, codes=learned), count)
     share = float(((new == own) * trace.weight).sum() / trace.weight.sum() / len(new))
     return Merged(names[new], len(np.unique(new)), share)
 
@@ -151,7 +151,7 @@ def forget(
     traces = cohort_traces(cohort) if traces is None else traces
     count, data = cohort.plan.carrier.codes, cohort.data
     merged = [merge_codes(run, count) for run in traces] if merged is None else merged
-    codes = [run.codes if found is None else found.codes for run, found in zip(traces, merged, strict=True)]
+    codes = [run.codes if merging is None else merging.codes for run, merging in zip(traces, merged, strict=True)]
     given = torch.from_numpy(np.stack(codes)).to(cohort.device, torch.int64)
     before = _imitation(cohort)
     begun = start(cohort.plan, cohort.given) if fresh else cohort.parameters
@@ -162,8 +162,8 @@ def forget(
         reached = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1)
     loss = _imitation(after)
     losing = loss > before + WORSE * before.abs() + worse
-    known = torch.tensor([found is not None for found in merged]).to(reached.device)
-    good = (reached >= REACHED) & ~losing & ~fit.diverged & known
+    mergeable = torch.tensor([merging is not None for merging in merged]).to(reached.device)
+    good = (reached >= REACHED) & ~losing & ~fit.diverged & mergeable
     losses = list(zip(before.tolist(), loss.tolist(), strict=True))
     return Forgotten(choose(good, after, cohort), good.tolist(), merged, fit.steps, reached.tolist(), losses)
 
@@ -203,14 +203,14 @@ def inconsistent_share(trace: ExpertTrace) -> float:
     return max(float(weight[most_frequent(pair(seen, code), did, weight) != did].sum()) for seen, code, did in steps)
 
 
-def _overlap(found: Coded, states: States, trace: ExpertTrace, count: int) -> Ints:
+def _overlap(coding: Coded, states: States, trace: ExpertTrace, count: int) -> Ints:
     """For every merged code one of the learned ones, different for each: the heaviest overlaps first."""
-    shared = np.zeros((found.codes, count))
+    shared = np.zeros((coding.codes, count))
     for nodes, codes in zip(states.nodes, trace.codes, strict=True):
-        np.add.at(shared, (found.of_state[nodes], codes), trace.weight)
-    names = np.full(found.codes, NONE)
-    for place in np.argsort(-shared, axis=None, kind="stable"):
-        new, old = divmod(int(place), count)
+        np.add.at(shared, (coding.of_state[nodes], codes), trace.weight)
+    names = np.full(coding.codes, NONE)
+    for index in np.argsort(-shared, axis=None, kind="stable"):
+        new, old = divmod(int(index), count)
         if names[new] == NONE and old not in names:
             names[new] = old
     return names

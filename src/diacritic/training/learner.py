@@ -171,14 +171,14 @@ ALIASES = {
 def learner(name: str) -> Learner:
     """The learner of that name; the paper's names are accepted, and `gru-128:state_size=64` changes its carrier."""
     name, _, changed = name.partition(":")
-    known = LEARNERS.get(ALIASES.get(name, name))
-    if known is None and name in MEMORIES:
-        known = _imitation(name, "imitation with a registered memory", memory=name)
-    if known is None:
+    chosen = LEARNERS.get(ALIASES.get(name, name))
+    if chosen is None and name in MEMORIES:
+        chosen = _imitation(name, "imitation with a registered memory", memory=name)
+    if chosen is None:
         near = get_close_matches(name, [*LEARNERS, *ALIASES], 3, 0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(LEARNERS)}"
         raise UserError("--learner", f"no learner is called {name!r}; {hint}")
-    return replace(known, name=f"{name}:{changed}", changes=known.changes + _changes(changed)) if changed else known
+    return replace(chosen, name=f"{name}:{changed}", changes=chosen.changes + _changes(changed)) if changed else chosen
 
 
 def _changes(text: str) -> tuple[tuple[str, int], ...]:

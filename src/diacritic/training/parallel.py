@@ -70,8 +70,8 @@ def trace(
     driven = drive(low, "residual", side, shown.previous)
     before = _before(architecture, code)
     proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before, flat, rows)
-    found = features, side, proposal, embedding, flat
-    return step_trace(low, episode_weight, data.horizon, drawn, parameters["codebook"], found)
+    outputs = features, side, proposal, embedding, flat
+    return step_trace(low, episode_weight, data.horizon, drawn, parameters["codebook"], outputs)
 
 
 def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:

@@ -29,9 +29,9 @@ def uniform(seeds: Tensor, step: Tensor | int, stream: int, shape: tuple[int, ..
 
         return uniform_cuda(seeds, step, stream, shape)
     count = int(np.prod(shape, dtype=np.int64))
-    place = torch.arange(count, device=seeds.device, dtype=torch.int64)
+    index = torch.arange(count, device=seeds.device, dtype=torch.int64)
     key = _mix((seeds + step * _STEP + stream * _STREAM) & _MASK)
-    bits = _mix((key.unsqueeze(1) ^ ((place * _PLACE) & _MASK)) & _MASK)
+    bits = _mix((key.unsqueeze(1) ^ ((index * _PLACE) & _MASK)) & _MASK)
     return ((bits >> 8).to(torch.float32) * 2.0**-24).view(len(seeds), *shape)
 
 

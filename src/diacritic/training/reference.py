@@ -49,8 +49,8 @@ def collect(
     """Records of T steps as one trace whose rows are t·N + n."""
 
     def every(name: str) -> Tensor | None:
-        found = [value for record in records if (value := getattr(record, name)) is not None]
-        return torch.cat(found, 1) if found else None
+        values = [value for record in records if (value := getattr(record, name)) is not None]
+        return torch.cat(values, 1) if values else None
 
     second = [record.identification for record in records if record.identification is not None]
     own = None
@@ -59,7 +59,7 @@ def collect(
         own = collect(theirs, architecture, data, episode_weight, second)
     codebook = parameters.get("codebook", records[0].embedding.new_zeros(len(episode_weight), 1, 1))
     states = ((one.features, one.side, one.proposal, one.embedding, one.code) for one in records)
-    found = (torch.cat(rows, 1) for rows in zip(*states, strict=True))
+    outputs = (torch.cat(rows, 1) for rows in zip(*states, strict=True))
     parts = {name: every(name) for name in ("bits", "actions", "prior_input")}
     vectors = code_vectors(codebook, architecture.bound)
-    return step_trace(parameters, episode_weight, data.horizon, None, vectors, found, identification=own, **parts)
+    return step_trace(parameters, episode_weight, data.horizon, None, vectors, outputs, identification=own, **parts)

@@ -53,7 +53,7 @@ class Conflict:
 
 def conflicts(trace: ExpertTrace) -> list[Conflict]:
     """Every confused state of a run, the heaviest first; `trace.behaviour` is the expert's."""
-    found, words, weight = [], trace.words, trace.weight / trace.weight.sum()
+    listed, words, weight = [], trace.words, trace.weight / trace.weight.sum()
     for t, (seen, code, did) in enumerate(zip(trace.symbols, trace.codes, trace.behaviour, strict=True)):
         label, count = rank(pair(seen, code))
         for state in range(count):
@@ -68,8 +68,8 @@ def conflicts(trace: ExpertTrace) -> list[Conflict]:
             merged = int(differ[-1]) + 1 if len(differ) else None
             parted = int(np.flatnonzero(words[: t + 1, a] != words[: t + 1, b])[0])
             share = float(weight[other].sum())
-            found.append(Conflict(t, int(seen[here[0]]), int(code[here[0]]), share, (int(a), int(b)), parted, merged))
-    return sorted(found, key=lambda one: -one.share)
+            listed.append(Conflict(t, int(seen[here[0]]), int(code[here[0]]), share, (int(a), int(b)), parted, merged))
+    return sorted(listed, key=lambda one: -one.share)
 
 
 def _latest_parting(words: Ints, usual: Ints, other: Ints) -> tuple[int, int]:

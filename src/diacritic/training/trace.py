@@ -186,11 +186,11 @@ def step_trace(
     horizon: int,
     drawn: Tensor | None,
     codebook: Tensor,
-    found: Iterable[Tensor],
+    outputs: Iterable[Tensor],
     **more: Any,
 ) -> Trace:
-    """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `found` are features to code."""
-    features, side, proposal, embedding, code = found
+    """A trace whose rows are the steps t·N + n of all episodes, or of those drawn; `outputs` are features to code."""
+    features, side, proposal, embedding, code = outputs
     weight, rows = (episode_weight / horizon).repeat(1, horizon), Rows(horizon, episode_weight.shape[1], drawn=drawn)
     return Trace(parameters, codebook, features, side, proposal, embedding, code, weight, episode_weight, rows, **more)
 
@@ -205,6 +205,6 @@ def head_trace(
     prior_input: Tensor | None = None,
 ) -> Trace:
     """What the kernels found, for the objectives."""
-    found = heads.features, heads.features, heads.proposal, heads.embedding, heads.code
+    outputs = heads.features, heads.features, heads.proposal, heads.embedding, heads.code
     given = parameters, episode_weight, horizon, drawn, codebook
-    return step_trace(*given, found, heads=heads, prior_input=prior_input)
+    return step_trace(*given, outputs, heads=heads, prior_input=prior_input)

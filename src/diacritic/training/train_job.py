@@ -78,6 +78,6 @@ class TrainJob:
         return Plan(chosen, how, self.runs, self.steps, architecture, how.batch, low=precision)
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any], place: str = "order") -> "TrainJob":
+    def from_dict(document: Mapping[str, Any], where: str = "order") -> "TrainJob":
         """As `asdict` wrote it, every field checked."""
-        return read_as(TrainJob, document, place, REMEDY)
+        return read_as(TrainJob, document, where, REMEDY)

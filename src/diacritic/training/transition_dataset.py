@@ -41,17 +41,17 @@ def transition_dataset(data: Data, codes: Tensor, count: int) -> TransitionDatas
         before, seen, did, code = every.unbind(-1)
         return TransitionDataset(before, seen, did, code, target, weight)
     rows = [_distinct(run) for run in every]
-    for run, found in enumerate(rows):
-        _check_function(found, run)
+    for run, table in enumerate(rows):
+        _check_function(table, run)
     most = max(map(len, rows))
-    padded = torch.stack([torch.cat([found, found[:1].expand(most - len(found), -1)]) for found in rows])
+    padded = torch.stack([torch.cat([table, table[:1].expand(most - len(table), -1)]) for table in rows])
     weight = torch.stack(
-        [data.weight.new_tensor([1 / len(found)] * len(found) + [0.0] * (most - len(found))) for found in rows]
+        [data.weight.new_tensor([1 / len(table)] * len(table) + [0.0] * (most - len(table))) for table in rows]
     )
     laws = _laws(every, target, data, count)
     before, seen, did, code = padded.unbind(-1)
-    place = (seen * count + code).unsqueeze(-1).expand(-1, -1, laws.shape[-1])
-    return TransitionDataset(before, seen, did, code, laws.gather(1, place), weight)
+    index = (seen * count + code).unsqueeze(-1).expand(-1, -1, laws.shape[-1])
+    return TransitionDataset(before, seen, did, code, laws.gather(1, index), weight)
 
 
 def part(data: Data, dataset: TransitionDataset, rows: Tensor) -> tuple[Data, TransitionDataset]:
@@ -71,25 +71,25 @@ def part(data: Data, dataset: TransitionDataset, rows: Tensor) -> tuple[Data, Tr
 def _distinct(rows: Tensor) -> Tensor:
     """The different rows of small non-negative numbers [rows, columns], each as one number while they are compared."""
     sizes = rows.amax(0) + 1
-    place = torch.cat([sizes[1:].flip(0).cumprod(0).flip(0), sizes.new_ones(1)])
-    return torch.unique((rows * place).sum(1)).unsqueeze(1) // place % sizes
+    stride = torch.cat([sizes[1:].flip(0).cumprod(0).flip(0), sizes.new_ones(1)])
+    return torch.unique((rows * stride).sum(1)).unsqueeze(1) // stride % sizes
 
 
 def _laws(every: Tensor, target: Tensor, data: Data, count: int) -> Tensor:
     """P(A | O, C) under the expert, [S, observations · codes, A]: all that a policy on (O_t, C_t) can learn."""
     share = data.weight.repeat(data.horizon).view(1, -1, 1)
-    place = (every[..., 1] * count + every[..., 3]).unsqueeze(-1)
+    context = (every[..., 1] * count + every[..., 3]).unsqueeze(-1)
     size = len(every), len(data.observation) * count
-    mass = share.new_zeros(*size, 1).scatter_add(1, place, share.expand(len(every), -1, -1))
-    index = place.expand(-1, -1, target.shape[-1])
+    mass = share.new_zeros(*size, 1).scatter_add(1, context, share.expand(len(every), -1, -1))
+    index = context.expand(-1, -1, target.shape[-1])
     laws = target.new_zeros(*size, target.shape[-1]).scatter_add(1, index, target * share)
     return laws / mass.clamp(min=torch.finfo(mass.dtype).tiny)
 
 
 def _check_function(rows: Tensor, run: int) -> None:
-    contexts, place = torch.unique(rows[:, :3], dim=0, return_inverse=True)
-    low = rows.new_full((len(contexts),), 2**62).scatter_reduce(0, place, rows[:, 3], "amin")
-    high = rows.new_zeros(len(contexts)).scatter_reduce(0, place, rows[:, 3], "amax")
+    contexts, context = torch.unique(rows[:, :3], dim=0, return_inverse=True)
+    low = rows.new_full((len(contexts),), 2**62).scatter_reduce(0, context, rows[:, 3], "amin")
+    high = rows.new_zeros(len(contexts)).scatter_reduce(0, context, rows[:, 3], "amax")
     if bool((low != high).any()):
         k = int((low != high).nonzero()[0])
         before, seen, did = contexts[k].tolist()

@@ -50,8 +50,8 @@ def trace(
     states = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None)
     read = None if architecture.prior_reads == "features" else prior_input(architecture, inputs, side)
     codebook = code_vectors(parameters["codebook"], architecture.bound)
-    found = features, side, *states
-    return step_trace(low, episode_weight, data.horizon, drawn, codebook, found, prior_input=read)
+    outputs = features, side, *states
+    return step_trace(low, episode_weight, data.horizon, drawn, codebook, outputs, prior_input=read)
 
 
 def narrow_fits(parameters: Parameters, architecture: Architecture, inputs: Inputs) -> bool:

@@ -90,14 +90,14 @@ class Training(Part):
 
     def _forget(self) -> None:
         """Every training job's runs forget on its own recording, and the cohort takes their weights over."""
-        found = []
+        weights = []
         for part, cohort in self.split():
             after = forgotten(cohort)
             part.forgetting = after.notes
-            found.append(after.cohort.parameters)
+            weights.append(after.cohort.parameters)
         with torch.no_grad():
             for name, value in self.cohort.parameters.items():
-                value.copy_(torch.cat([own[name] for own in found]))
+                value.copy_(torch.cat([own[name] for own in weights]))
 
     def _look(self) -> None:
         """Keep the codes on the held-out episodes at this step."""
@@ -163,8 +163,8 @@ def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) ->
             reason = f"starts from {name}, which is not a training job of this folder; export the study again"
             raise UserError(asked, reason)
     earlier = _generations([train_job for name, train_job in by_name.items() if name in formers], by_name)
-    known = {train_job.name for generation in earlier for train_job in generation}
-    return [*earlier, [train_job for train_job in chosen if train_job.name not in known]]
+    scheduled = {train_job.name for generation in earlier for train_job in generation}
+    return [*earlier, [train_job for train_job in chosen if train_job.name not in scheduled]]
 
 
 def finished(train_job: TrainJob, out: Path) -> bool:
@@ -230,26 +230,26 @@ def _warm(
 ) -> dict[str, torch.Tensor]:
     """Each run's start from the run that its training job names; heads that were discarded start again."""
     results = {name: read_result(by_name[name], out) for name in train_job.formers}
-    found = []
+    starts = []
     for name, k in train_job.start:
         result = results[name]
         if result is None or k >= len(result.train_job.runs):
             reason = f"run {k} of {name}, which it starts from, is not in {out}; train that first"
             raise UserError(train_job.name, reason)
         own = {key: value[k] for key, value in result.weights.items() if not key.startswith("scale.")}
-        found.append((f"{name}, run {k}", own))
-    return warm_start(found, plan, data)
+        starts.append((f"{name}, run {k}", own))
+    return warm_start(starts, plan, data)
 
 
 def _misled(data: Data, train_job: TrainJob) -> Data:
     """Forecasts of a share of the episodes swapped for those of episodes with another pending class."""
     if not train_job.misled or data.joint is None:
         return data
-    found = {name: getattr(data, name) for name in ("forecast", "pending")}
+    targets = {name: getattr(data, name) for name in ("forecast", "pending")}
     classes = data.joint[data.last_reveal]
     changed = {
         name: mislead(value, classes, train_job.misled, train_job.seeds)
-        for name, value in found.items()
+        for name, value in targets.items()
         if value is not None
     }
     if not changed:

@@ -19,7 +19,7 @@ def test_every_entrant_is_a_learner_with_a_memory() -> None:
     declared = arena.cells()
     assert len(declared) == len(arena.TASKS) * len(arena.ENTRANTS)
     assert all(cell.learner in LEARNERS for cell in declared)
-    assert not {place.title for place in arena.DEVELOPMENT} & {place.title for place in arena.TASKS}
+    assert not {task.title for task in arena.DEVELOPMENT} & {task.title for task in arena.TASKS}
     with pytest.raises(UserError, match="no memory is called 'elephant'"):
         arena.cells(["elephant"])
 

@@ -97,9 +97,9 @@ def test_a_search_tries_the_same_for_everybody_and_goes_on(tmp_path: Path, monke
 def _grid(**better: tuple[int, float, float]) -> list[dict[str, object]]:
     """A whole search of the carousel; of some `rate_size` other counts, success and loss."""
     rows = []
-    for rate, size, place in product(arena.RATES, (16, 32, 64), "ab"):
+    for rate, size, name in product(arena.RATES, (16, 32, 64), "ab"):
         sufficient, success, loss = better.get(f"{rate:g}_{size}".replace("-", "").replace(".", ""), (1, 0.5, 0.3))
-        trial = {"entrant": "carousel", "task": place, "rate": rate, "size": size}
+        trial = {"entrant": "carousel", "task": name, "rate": rate, "size": size}
         rows.append({**trial, "sufficient": sufficient, "success": success, "loss": loss})
     return rows
 

@@ -42,8 +42,8 @@ def started(folder: Path, action: str) -> Iterator[subprocess.Popen[str]]:
     paths = os.pathsep.join([str(Path(preempted.__file__).parent), *sys.path])
     environment = {**os.environ, "RAY_gcs_rpc_server_reconnect_timeout_s": "3", "PYTHONWARNINGS": "ignore"}
     environment |= {"PYTHONPATH": paths, preempted.MARK: str(folder / "mark"), preempted.ACTION: action}
-    places = ("--results", str(folder / "results"), "--work", str(folder / "work"), "--device", "cpu")
-    words = ("study", "run", "--studies", str(declared(folder)), *places, "--engine", "ray")
+    options = ("--results", str(folder / "results"), "--work", str(folder / "work"), "--device", "cpu")
+    words = ("study", "run", "--studies", str(declared(folder)), *options, "--engine", "ray")
     command = [sys.executable, "-m", "diacritic.cli", *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as runner:

@@ -90,9 +90,9 @@ def test_the_runs_play_as_the_stacked_policies_do(home: Path, tmp_path: Path):
     bring(home, tmp_path, episodes=0)
     rows = read_ledger(tmp_path / "results" / "tiny.jsonl")
     assert {row["success"] for row in rows} == {None}
-    found = list(groups([tmp_path / "runs"]))
-    assert sorted(len(group.runs) for group in found) == [2, 4]
-    plain = next(group for group in found if len(group.runs) == 4)
+    actual = list(groups([tmp_path / "runs"]))
+    assert sorted(len(group.runs) for group in actual) == [2, 4]
+    plain = next(group for group in actual if len(group.runs) == 4)
     train_jobs = json.loads((home / "back" / EXCHANGE).read_text())["orders"]
     assert {run.manifest.demos_sha256 for run in plain.runs} == {train_jobs[0]["demos_sha256"]}
     for run in plain.runs:

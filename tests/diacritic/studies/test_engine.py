@@ -20,8 +20,8 @@ LONG = replace(TOY, steps=3000)
 
 
 def settings(folder: Path) -> StudySettings:
-    places = folder / "results", folder / "work", folder / "demos", folder / "runs"
-    return StudySettings(*places, episodes=0, threads=1, forecaster_steps=2)
+    folders = folder / "results", folder / "work", folder / "demos", folder / "runs"
+    return StudySettings(*folders, episodes=0, threads=1, forecaster_steps=2)
 
 
 def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:

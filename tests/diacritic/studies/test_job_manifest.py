@@ -35,7 +35,7 @@ def test_numbers_share_a_cohort_and_everything_else_does_not(demos: Path):
     assert [train_job.forecaster_steps for train_job in train_jobs[-2:]] == [7, FORECASTER_STEPS]
     by_name = {train_job.name: train_job for train_job in train_jobs}
     for item in placed:
-        runs = [by_name[name].runs[k] for name, k in item.places]
+        runs = [by_name[name].runs[k] for name, k in item.positions]
         cell = item.cell
         assert runs == [Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds]
 
@@ -56,19 +56,19 @@ def test_an_order_names_the_runs_that_it_starts_from(demos: Path):
 def test_studies_that_share_a_cell_share_its_runs_and_gates_share_them_too(demos: Path):
     train_jobs, placed = pack([PLAIN, replace(PLAIN, study="other"), replace(PLAIN, gate="relaxed")], demos)
     assert [len(train_job.runs) for train_job in train_jobs] == [2]
-    assert len({item.places for item in placed}) == 1
+    assert len({item.positions for item in placed}) == 1
 
 
 def test_large_cohorts_are_cut(demos: Path):
     train_jobs, placed = pack([replace(PLAIN, seeds=RUNS + 3)], demos)
     assert [len(train_job.runs) for train_job in train_jobs] == [RUNS, 3]
-    assert placed[0].places[RUNS] == (train_jobs[1].name, 0)
+    assert placed[0].positions[RUNS] == (train_jobs[1].name, 0)
 
 
 def test_the_folder_is_read_as_it_was_written(tmp_path: Path, demos: Path):
     train_jobs, placed = exported([PLAIN, FREE], tmp_path, demos)
-    known, cells = read_placed(tmp_path)
-    assert list(known.values()) == train_jobs
+    jobs, cells = read_placed(tmp_path)
+    assert list(jobs.values()) == train_jobs
     assert cells == placed
     assert sorted(path.suffix for path in (tmp_path / "demos").iterdir()) == [".json", ".npz"]
 

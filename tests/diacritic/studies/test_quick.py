@@ -51,7 +51,7 @@ def test_a_quick_run_ends_in_the_ledger(name: str, tmp_path: Path, demos: Path, 
     run_here(jobs_of(quick.cells, settings), settings, say=lambda line: None)
     results = Results.read(settings.results)
     rows = [results.runs(cell) for cell in quick.cells]
-    assert [len(found) for found in rows] == [1] * len(quick.cells)
+    assert [len(per_cell) for per_cell in rows] == [1] * len(quick.cells)
     assert {(row["steps"], row["episodes"]) for (row,) in rows} == {(2, 1)}
     # a scaffold that stands for a fixed number of updates is still up after two, and down when the policy plays
     assert {row["same_codes"] for (row,) in rows if not row["learner"].startswith("scaffold")} <= {1.0}

@@ -42,9 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(folder: Path) -> Result:
     (train_job,), _ = exported([PLAIN], folder / "x", folder / "demos")
     train_folder(folder / "x", folder / "back")
-    found = read_result(train_job, folder / "back")
-    assert found is not None
-    return found
+    actual = read_result(train_job, folder / "back")
+    assert actual is not None
+    return actual
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +116,10 @@ def test_imitation_errors_are_in_standard_deviations_of_the_action(measured: Mea
     apart = np.zeros((2, *demos.actions.shape), np.float32)
     apart[1, 3] = 2 * scale.action_deviation.numpy()  # at step 3, every component
     trace = RecordedTrace(demos, measured.held_out.codes, demos.actions + apart)
-    found = scored(trace, Classes.of(demos.symbols, demos.choices), measured.task, scale).imitation
+    actual = scored(trace, Classes.of(demos.symbols, demos.choices), measured.task, scale).imitation
     expected = np.zeros((2, demos.steps))
     expected[1, 3] = 4
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert actual == pytest.approx(expected, abs=1e-4)
 
 
 def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Path):
@@ -129,14 +129,14 @@ def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Pat
     result = read_result(train_job, folder / "w-back")
     assert result is not None
     demos = recording(cell, folder / "demos")
-    found = measure(result, demos, demos, 2, threads=1)
-    assert found.loop is not None
-    assert found.hybrid is not None
-    assert (found.loop.takeover, found.hybrid.takeover) == (0, found.task.phase_steps("gap1")[0])
-    assert found.hybrid.error[:, : found.hybrid.takeover].max() == 0  # the expert drove
-    row = found.row(0, "task")
+    measured = measure(result, demos, demos, 2, threads=1)
+    assert measured.loop is not None
+    assert measured.hybrid is not None
+    assert (measured.loop.takeover, measured.hybrid.takeover) == (0, measured.task.phase_steps("gap1")[0])
+    assert measured.hybrid.error[:, : measured.hybrid.takeover].max() == 0  # the expert drove
+    row = measured.row(0, "task")
     assert row["hybrid"].keys() == {"success", "side", "slot", "action_error_cm"}
-    assert row["hybrid"]["side"] == found.hybrid.outcome["side"][0].mean()
+    assert row["hybrid"]["side"] == measured.hybrid.outcome["side"][0].mean()
     assert "scan" in row["imitation_error"]
 
 

@@ -21,7 +21,7 @@ def row(cell: Cell, seed: int, passed: bool = True, rate: float | None = 1.0, **
 def test_rows_answer_the_cell_they_were_made_for_wherever_they_lie():
     other = replace(CELL, steps=20)
     results = Results({"elsewhere": [row(CELL, 1), row(other, 0)], "toys": [row(CELL, 0), {"dataset": "x"}]})
-    assert [found["seed"] for found in results.runs(CELL)] == [0, 1]
+    assert [run["seed"] for run in results.runs(CELL)] == [0, 1]
     assert results.complete(CELL) == results.runs(CELL)
     assert len(results.runs(other)) == 1
     assert results.complete(other) == []
@@ -34,7 +34,7 @@ def test_rows_of_an_older_version_of_the_task_are_shown_until_newer_ones_come(mo
     old = [row(arm, seed) | {"configuration": arm.digest_of(1)} for seed in range(8)]
     monkeypatch.setattr(type(arm.task), "version", 7)
     new = [row(arm, seed, task_version=7) for seed in range(16)]
-    assert arm.digest not in {found["configuration"] for found in old}
+    assert arm.digest not in {run["configuration"] for run in old}
     before = Results({"s": old})
     assert before.runs(arm) == []
     assert before.complete(arm) == before.shown(arm) == old

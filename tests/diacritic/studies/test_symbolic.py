@@ -23,30 +23,30 @@ TINY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.
 
 
 def test_the_certified_machine_passes_every_gate_at_the_required_rate():
-    place = task("gap", gap1=1, gap2=2)
-    machine = from_certified(certify(model_of(place)).machine, model_of(place))
+    instance = task("gap", gap1=1, gap2=2)
+    machine = from_certified(certify(model_of(instance)).machine, model_of(instance))
     for gate in ("full", "external", "t-maze"):
-        row = judge(place, gate, machine)
+        row = judge(instance, gate, machine)
         assert row["sufficient"]
         assert row["success"] == pytest.approx(1)
         assert row["rate"] == pytest.approx(row["requirement"])
         assert all(abs(bits) < 1e-9 for bits in row["conditional_surplus"].values())
-        assert all(abs(known["nuisance"]) < 1e-9 for known in row["information"].values())
+        assert all(abs(content["nuisance"]) < 1e-9 for content in row["information"].values())
 
 
 def test_a_memoryless_machine_fails():
-    place = task("gap", gap1=1, gap2=1)
-    good = from_certified(certify(model_of(place)).machine, model_of(place))
-    row = judge(place, "full", CodeMachine(np.zeros_like(good.move), good.act))
+    instance = task("gap", gap1=1, gap2=1)
+    good = from_certified(certify(model_of(instance)).machine, model_of(instance))
+    row = judge(instance, "full", CodeMachine(np.zeros_like(good.move), good.act))
     assert not row["sufficient"]
     assert row["rate"]["first gap"] == 0
 
 
 def test_a_policy_watched_on_episodes_succeeds_where_every_action_is_right():
-    place = task("passive-t-maze", L=2)
+    instance = task("passive-t-maze", L=2)
     right = np.array([[True, True], [True, True], [True, False]])
     codes, seen = np.array([[0, 1], [0, 1], [0, 1]]), np.array([[0, 1], [2, 2], [3, 3]])
-    row = judge(place, "external", EpisodeTrace(codes, right, seen, np.array([0.5, 0.5])))
+    row = judge(instance, "external", EpisodeTrace(codes, right, seen, np.array([0.5, 0.5])))
     assert row["success"] == 0.5
     assert not row["sufficient"]
     assert row["rate"]["corridor"] == pytest.approx(1.0)

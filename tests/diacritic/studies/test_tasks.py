@@ -7,7 +7,7 @@ from diacritic.studies.tasks import hidden_labels, model_of, requirement_of, tas
 
 
 @pytest.mark.parametrize(
-    ("place", "bits"),
+    ("instance", "bits"),
     [
         (task("gap", gap2=6), {"first gap": 2, "second gap": 1}),
         (task("cue-corridor", R=4, L=5), {"corridor": 2, "junction": 2}),
@@ -17,15 +17,15 @@ from diacritic.studies.tasks import hidden_labels, model_of, requirement_of, tas
         (task("reveal"), {"decision": 2}),
     ],
 )
-def test_windows_hold_the_requirement_of_the_paper(place, bits):
-    required = requirement_of(place).bits
-    assert {name: max(required[t - 1] or 0 for t in steps) for name, steps in windows(place).items()} == bits
-    assert all(1 <= t <= model_of(place).horizon for steps in windows(place).values() for t in steps)
+def test_windows_hold_the_requirement_of_the_paper(instance, bits):
+    required = requirement_of(instance).bits
+    assert {name: max(required[t - 1] or 0 for t in steps) for name, steps in windows(instance).items()} == bits
+    assert all(1 <= t <= model_of(instance).horizon for steps in windows(instance).values() for t in steps)
 
 
 def test_the_corridor_hides_a_goal_and_a_drift():
-    place = task("signpost-corridor", M=4, W=3, hall1=1, hall2=1)
-    labels, episodes = hidden_labels(place), model_of(place).episodes
+    instance = task("signpost-corridor", M=4, W=3, hall1=1, hall2=1)
+    labels, episodes = hidden_labels(instance), model_of(instance).episodes
     assert episodes is not None
     assert {name: len(set(values.tolist())) for name, values in labels.items()} == {"theta": 4, "drift": 3}
     signs = episodes.observation[:, 1] * 100 + episodes.observation[:, 2]  # both signs together spell the goal

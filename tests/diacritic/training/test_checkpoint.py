@@ -28,9 +28,9 @@ def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, kept: int) -> N
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(
         UserError, match=r"checkpoint\.safetensors: not a whole safetensors file \(.*\); delete it"
-    ) as found:
+    ) as refusal:
         resume(Cohort(PLAN, DATA), path)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_checkpoint_goes_on_bit_by_bit(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_places_are_drawn_by_weight_and_again_at_every_step() -> None:
     weight = torch.tensor([1.0, 1.0, 0.0, 0.0], dtype=torch.float64)
     cohort = _cohort(replace(data, weight=weight / 2))
     kept = {key: value.clone() for key, value in cohort.optimiser.state().items()}
-    places = []
+    proposals = []
     for step in range(12):
         cohort.optimiser.load(kept)
         cohort.resume_at(step)
@@ -107,11 +107,11 @@ def test_places_are_drawn_by_weight_and_again_at_every_step() -> None:
         restart(cohort)
         vector = cohort.parameters["codebook"][0][unused]
         row = torch.cdist(vector.detach(), trace.proposal[0].detach()).argmin(1)
-        places.append(row)
-    drawn = torch.cat(places)
+        proposals.append(row)
+    drawn = torch.cat(proposals)
     assert set((drawn % 4).tolist()) == {0, 1}
     assert len(set((drawn // 4).tolist())) == 5
-    assert not torch.equal(places[0], places[1])
+    assert not torch.equal(proposals[0], proposals[1])
 
 
 def test_the_second_carrier_restarts_too() -> None:

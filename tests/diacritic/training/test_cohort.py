@@ -76,13 +76,13 @@ def test_eight_together_are_eight_alone(
 
 @pytest.mark.parametrize("data", [_toy(), vectors(6, 5)])
 def test_every_engine_follows_the_gradient_of_the_preset(data: Data) -> None:
-    found = {}
+    actual = {}
     for gradient in ("carousel", "full"):
         plan = _plan(preset=replace(BUSY, gradient=gradient, restarts=0), precision=torch.float64)
-        found[gradient] = _trained(plan, data, 3).optimiser.flat
+        actual[gradient] = _trained(plan, data, 3).optimiser.flat
         wanted = _trained(replace(plan, engine="reference"), data, 3).optimiser.flat
-        torch.testing.assert_close(found[gradient], wanted, rtol=1e-6, atol=1e-8)
-    assert (found["carousel"] - found["full"]).abs().max() > 1e-6
+        torch.testing.assert_close(actual[gradient], wanted, rtol=1e-6, atol=1e-8)
+    assert (actual["carousel"] - actual["full"]).abs().max() > 1e-6
 
 
 @pytest.mark.parametrize("data", [_toy(), vectors(6, 5)])

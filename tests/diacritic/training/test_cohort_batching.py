@@ -25,13 +25,13 @@ RUNS = ((Run(1), Run(2, beta=0.1)), (Run(1),), (Run(5), Run(1, rate=0.01)))
 
 def _shares(T: int = 6, N: int = 9, width: int = 8, **more: Any) -> list[CohortPart]:
     """Three recordings of one size, with other sizes of what imitation does not read; one seed learns from each."""
-    found = []
+    actual = []
     for k, runs in enumerate(RUNS):
         plan = replace(Plan(learner("plain"), BUSY, runs, 20, Architecture(6, 2 * width, width), 7), **more)
         data = vectors(T, N, seed=k)
         data = replace(data, shape=replace(data.shape, symbols=5 + k, labels=3 + k), last_reveal=k)
-        found.append(CohortPart(plan, data, start(plan, data)))
-    return found
+        actual.append(CohortPart(plan, data, start(plan, data)))
+    return actual
 
 
 @pytest.mark.parametrize("change", [{}, {"batch": None}, {"preset": replace(BUSY, gradient="full")}])
@@ -50,14 +50,14 @@ def test_joined_runs_are_those_of_separate_cohorts(
     assert restarted == [5, 5]
     assert whole.engine == ("unrolled" if "preset" in change else "parallel")
     rtol, atol = (1e-7, 1e-9) if precision == torch.float64 else (1e-3, 1e-4)
-    for share, found in zip(shares, split(whole, shares), strict=True):
+    for share, part in zip(shares, split(whole, shares), strict=True):
         alone = Cohort(share.plan, share.data)
         alone.advance(8)
-        assert torch.equal(found.episode_weight(), alone.episode_weight())
-        torch.testing.assert_close(found.optimiser.flat, alone.optimiser.flat, rtol=rtol, atol=atol)
+        assert torch.equal(part.episode_weight(), alone.episode_weight())
+        torch.testing.assert_close(part.optimiser.flat, alone.optimiser.flat, rtol=rtol, atol=atol)
         assert not torch.allclose(alone.optimiser.flat, Cohort(share.plan, share.data).optimiser.flat, rtol=0.01)
         with torch.no_grad():
-            codes = found.trace().step_code
+            codes = part.trace().step_code
             assert torch.equal(codes, alone.trace().step_code)
         assert len(codes.unique()) > 1
     one, other = whole.optimiser.flat[[0, 2]]  # one seed, two recordings
@@ -102,8 +102,8 @@ def test_own_episodes_are_those_of_the_recording() -> None:
         assert torch.equal(whole.weight[own], data.weight)
         assert torch.equal(whole.target[:, own], data.target)
         for table, index in (("observation", "observation_index"), ("previous", "previous_index")):
-            found, wanted = (getattr(one, table)[getattr(one, index)] for one in (whole, data))
-            assert torch.equal(found[:, own], wanted)
+            actual, wanted = (getattr(one, table)[getattr(one, index)] for one in (whole, data))
+            assert torch.equal(actual[:, own], wanted)
 
 
 @pytest.mark.parametrize("other", [vectors(5, 5), vectors(4, 6), vectors(4, 5, observation=4), vectors(4, 5, action=3)])
@@ -115,9 +115,9 @@ def test_recordings_of_other_sizes_are_refused(other: Data) -> None:
 def test_every_share_begins_where_it_was_told() -> None:
     shares = [replace(s, start={k: v + i for k, v in s.start.items()}) for i, s in enumerate(_shares())]
     whole = one_cohort(shares)
-    for share, found in zip(shares, split(whole, shares), strict=True):
+    for share, part in zip(shares, split(whole, shares), strict=True):
         for name, value in share.start.items():
-            assert torch.equal(found.parameters[name], value)
+            assert torch.equal(part.parameters[name], value)
 
 
 def test_a_run_that_diverged_is_known_apart() -> None:
@@ -125,11 +125,11 @@ def test_a_run_that_diverged_is_known_apart() -> None:
     bad = replace(shares[1], plan=replace(shares[1].plan, runs=(Run(1, rate=1e30),)))
     whole = one_cohort([shares[0], bad, shares[2]])
     whole.advance(3)
-    found = split(whole, [shares[0], bad, shares[2]])
-    assert [one.optimiser.diverged.tolist() for one in found] == [[False, False], [True], [False, False]]
-    assert [one.step for one in found] == [int(one.schedule.step) for one in found] == [3, 3, 3]
-    assert [one.plan for one in found] == [shares[0].plan, bad.plan, shares[2].plan]
-    assert [one.given.shape.labels for one in found] == [3, 4, 5]
+    parts = split(whole, [shares[0], bad, shares[2]])
+    assert [one.optimiser.diverged.tolist() for one in parts] == [[False, False], [True], [False, False]]
+    assert [one.step for one in parts] == [int(one.schedule.step) for one in parts] == [3, 3, 3]
+    assert [one.plan for one in parts] == [shares[0].plan, bad.plan, shares[2].plan]
+    assert [one.given.shape.labels for one in parts] == [3, 4, 5]
 
 
 def test_what_decides_the_outcome_decides_the_kind() -> None:
@@ -159,9 +159,9 @@ def test_packs_are_filled_in_order_and_go_when_full() -> None:
             own, runs = item.split()
             yield None if own == "-" else own[0], int(runs), own
 
-    found = pack(items(), 8)
-    assert next(found) == ["-"]
+    jobs = pack(items(), 8)
+    assert next(jobs) == ["-"]
     assert len(asked) == 3
-    assert next(found) == ["a1", "a2"]
+    assert next(jobs) == ["a1", "a2"]
     assert len(asked) == 4
-    assert list(found) == [["b2"], ["b1", "b3"], ["a3", "a4"], ["c1"]]
+    assert list(jobs) == [["b2"], ["b1", "b3"], ["a3", "a4"], ["c1"]]

@@ -139,8 +139,8 @@ def test_decisions_are_the_nearest_of_the_means_under_a_symbol() -> None:
     symbols, classes = draw.integers(0, 3, (4, 30)), draw.integers(0, 3, (4, 30))
     classes[1] = symbols[1]  # one class under each symbol: nothing is decided
     actions, expert = draw.standard_normal((4, 30, 2)), draw.standard_normal((4, 30, 2))
-    found = decided(actions, expert, symbols, classes)
-    assert not found[1].any()
+    actual = decided(actions, expert, symbols, classes)
+    assert not actual[1].any()
     for t in (0, 2, 3):
         for n in range(30):
             means: dict[int, np.ndarray] = {}
@@ -149,7 +149,7 @@ def test_decisions_are_the_nearest_of_the_means_under_a_symbol() -> None:
                 if mine:
                     means[c] = np.mean(mine, 0)
             near = min(means, key=lambda c: float(np.linalg.norm(actions[t, n] - means[c])))
-            assert found[t, n] == (1 + near if len(means) > 1 else 0)
+            assert actual[t, n] == (1 + near if len(means) > 1 else 0)
 
 
 def test_inconsistency_and_agreement_are_those_of_the_worst_step() -> None:
@@ -172,9 +172,9 @@ def test_only_recordings_with_symbols_and_classes_can_be_watched(lacking: str) -
 def revising(cohort: Cohort) -> Cohort:
     """The same cohort with a learner that revises its codes."""
     plan = replace(cohort.plan, learner=learner("plain+revision"))
-    found = Cohort(plan, cohort.given, "cpu", {name: value.detach() for name, value in cohort.parameters.items()})
-    found.resume_at(plan.steps)
-    return found
+    trained = Cohort(plan, cohort.given, "cpu", {name: value.detach() for name, value in cohort.parameters.items()})
+    trained.resume_at(plan.steps)
+    return trained
 
 
 def test_a_run_that_confuses_its_demonstrations_gets_the_codes_that_they_ask_for() -> None:

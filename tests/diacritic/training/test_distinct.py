@@ -46,9 +46,9 @@ def test_values_and_gradients_are_those_of_all_readings(T: int, N: int, S: int, 
     def loss(prediction: Tensor, given: Tensor, weight: Tensor) -> Tensor:
         return ((prediction - wanted[given, :2]).square().sum(-1) * weight).sum(1)
 
-    found = distinct(trace, key, weight)
-    assert found is not None
-    mine = loss(found.read("told", extra[found.pick(key)]), found.pick(key), found.weight)
+    unique = distinct(trace, key, weight)
+    assert unique is not None
+    mine = loss(unique.read("told", extra[unique.pick(key)]), unique.pick(key), unique.weight)
     told = torch.zeros(S, T, N, keys, TINY.width, dtype=torch.float64) + extra
     every = torch.stack([trace.read_steps("told", told[..., k, :]).flatten(1, 2) for k in range(keys)], 2)
     rows = every.gather(2, key[..., None, None].expand(-1, -1, 1, 2)).squeeze(2)
@@ -68,15 +68,15 @@ def test_values_and_gradients_are_those_of_all_readings(T: int, N: int, S: int, 
 def test_readings_that_are_alike_are_read_once() -> None:
     trace = _trace(symbols(6, 30, observations=2, actions=2), 2, 1)
     weight = torch.full((2, 180), 1 / 180, dtype=torch.float64)
-    found = distinct(trace, torch.zeros(1, 180, dtype=torch.long), weight)
-    assert found is not None
+    rows = distinct(trace, torch.zeros(1, 180, dtype=torch.long), weight)
+    assert rows is not None
     token = trace.rows.token
     assert token is not None
-    assert [int((row > 0).sum()) for row in found.weight] == [len(row.unique()) for row in token.flatten(1)]
-    assert found.example.shape[1] < 180 / 2
-    torch.testing.assert_close(found.weight.sum(1), torch.ones(2, dtype=torch.float64))
-    met = token.flatten(1).gather(1, found.example)
-    torch.testing.assert_close(found.embedding, look_up(trace.codebook, trace.code.gather(1, met)))
+    assert [int((row > 0).sum()) for row in rows.weight] == [len(row.unique()) for row in token.flatten(1)]
+    assert rows.example.shape[1] < 180 / 2
+    torch.testing.assert_close(rows.weight.sum(1), torch.ones(2, dtype=torch.float64))
+    met = token.flatten(1).gather(1, rows.example)
+    torch.testing.assert_close(rows.embedding, look_up(trace.codebook, trace.code.gather(1, met)))
 
 
 def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:

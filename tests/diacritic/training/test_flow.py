@@ -63,13 +63,13 @@ def test_rows_and_steps_receive_what_autograd_gives(
     assert not steps.any()
     read, inputs = (rows * weight).sum() + (steps * step_weight).sum(), (residual, first)
     literal = torch.autograd.grad(_written_out(*inputs, track, weight, step_weight), inputs, materialize_grads=True)
-    for found, wanted in zip(torch.autograd.grad(read, inputs), literal, strict=True):
-        torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-9)
+    for gradient, wanted in zip(torch.autograd.grad(read, inputs), literal, strict=True):
+        torch.testing.assert_close(gradient, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_what_nobody_reads_has_no_gradient() -> None:
     track = Track(torch.zeros(1, 2, 1, dtype=torch.long), torch.ones(1, 2, 1, dtype=torch.float64))
     residual = torch.ones(1, 1, 2, dtype=torch.float64, requires_grad=True)
     rows, _ = Path.apply(residual, torch.zeros(1, 1, 2, dtype=torch.float64), track)
-    (found,) = torch.autograd.grad(rows.sum(), residual)
-    assert found.tolist() == [[[3.0, 3.0]]]  # the first step feels both, the second itself
+    (gradient,) = torch.autograd.grad(rows.sum(), residual)
+    assert gradient.tolist() == [[[3.0, 3.0]]]  # the first step feels both, the second itself

@@ -54,8 +54,8 @@ def test_what_no_later_decision_uses_is_merged(noise: float) -> None:
     assert rates(merged.codes, trace) == pytest.approx([0, 2, 2, 1, 1], abs=0.05)
     assert merged.count == 4
     assert merged.followed >= 1 - 4 * noise
-    known = [conditional_entropy(b, c, trace.weight) for b, c in zip(trace.behaviour, merged.codes, strict=True)]
-    assert max(known) < 0.01  # every decision can still be read from the code
+    left = [conditional_entropy(b, c, trace.weight) for b, c in zip(trace.behaviour, merged.codes, strict=True)]
+    assert max(left) < 0.01  # every decision can still be read from the code
 
 
 def test_merged_codes_are_a_function_of_code_and_word() -> None:
@@ -99,8 +99,8 @@ def hoarders(model: Model, data: Data) -> Cohort:
 
 
 def surplus(cohort: Cohort, model: Model, requirement: Requirement) -> float:
-    found = machines(cohort.parameters, cohort.plan.carrier, model)
-    steps = [step for machine in found for step in scores(teacher_forced(machine.greedy(), model), requirement)]
+    pair = machines(cohort.parameters, cohort.plan.carrier, model)
+    steps = [step for machine in pair for step in scores(teacher_forced(machine.greedy(), model), requirement)]
     return max(step.rate - (step.requirement or 0) for step in steps)
 
 
@@ -112,7 +112,7 @@ def test_a_cohort_forgets_its_surplus_and_stays_sufficient(fresh: bool) -> None:
     assert surplus(cohort, model, requirement) == pytest.approx(1)
     after = forget(cohort, fresh=fresh)
     assert after.changed == [True, True]
-    assert [found and found.count for found in after.merged] == [4, 4]
+    assert [merging and merging.count for merging in after.merged] == [4, 4]
     assert surplus(after.cohort, model, requirement) == pytest.approx(0, abs=1e-9)
     assert sufficient(after.cohort, model, requirement, "external") == [True, True]
 
@@ -176,5 +176,5 @@ def test_a_recording_forgets_by_its_arrays() -> None:
     assert torch.equal(cohort.trace().step_code, codes)
     after = forget(cohort, [trace], Effort(400))
     assert after.changed == [True]
-    found = after.cohort.trace().step_code[0].numpy()
-    assert rates(found, trace)[3:] == pytest.approx([1, 1], abs=0.05)
+    actual = after.cohort.trace().step_code[0].numpy()
+    assert rates(actual, trace)[3:] == pytest.approx([1, 1], abs=0.05)

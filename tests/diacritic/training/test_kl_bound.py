@@ -20,9 +20,9 @@ def test_the_profile_is_the_weighted_mean_divergence_in_bits() -> None:
     weight = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]], dtype=torch.float64)
     noise = schedule_at(2).uniform(0, 4, 3, architecture.code_size).double()
     trace = reference.trace(parameters, architecture, data, weight, noise=noise)
-    found = kl_profile(trace)
-    assert found is not None
-    assert [len(profile) for profile in found] == [4, 4]
+    actual = kl_profile(trace)
+    assert actual is not None
+    assert [len(profile) for profile in actual] == [4, 4]
     for run in range(2):
         p = one_of(parameters, run)
         for t in range(4):
@@ -34,7 +34,7 @@ def test_the_profile_is_the_weighted_mean_divergence_in_bits() -> None:
                 centre, around = prior.chunk(2)
                 apart = kl_divergence(Normal(mean, spread.exp()), Normal(centre, around.clamp(-5, 2).exp()))
                 nats += weight[run, n] * apart.sum()
-            assert found[run][t] == pytest.approx(float(nats) / log(2), rel=1e-6)
+            assert actual[run][t] == pytest.approx(float(nats) / log(2), rel=1e-6)
 
 
 def test_a_code_has_none() -> None:

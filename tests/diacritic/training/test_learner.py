@@ -95,9 +95,9 @@ def test_names_of_the_paper_are_accepted() -> None:
 def test_unknown_names_get_suggestions(name: str, near: str) -> None:
     with pytest.raises(
         UserError, match=rf"^--learner: no learner is called '[^']*'; did you mean [^\n]*{re.escape(near)}"
-    ) as found:
+    ) as refusal:
         learner(name)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_names_that_are_like_nothing_get_the_list() -> None:

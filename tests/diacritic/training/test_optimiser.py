@@ -116,14 +116,14 @@ def test_a_saved_state_goes_on_bit_by_bit() -> None:
 def test_what_is_not_clipped_does_not_count() -> None:
     ours = Adam(_start(), RATES, 1.0, unclipped={"a"})
     ours.descend(_loss(ours.parameters, 0).sum())
-    found = ours.views(ours.gradient)
+    views = ours.views(ours.gradient)
     plain = Adam(_start(), RATES, None)
     plain.descend(_loss(plain.parameters, 0).sum())
     whole = plain.views(plain.gradient)
-    assert torch.equal(found["a"], whole["a"])
+    assert torch.equal(views["a"], whole["a"])
     norm = torch.cat([whole["b"], whole["unused"]], 1).norm(dim=1, keepdim=True)
     assert (norm > 1).any()
-    torch.testing.assert_close(found["b"], whole["b"] / norm.clamp(min=1.0), rtol=1e-12, atol=0)
+    torch.testing.assert_close(views["b"], whole["b"] / norm.clamp(min=1.0), rtol=1e-12, atol=0)
 
 
 def test_a_head_that_is_not_clipped_can_still_diverge() -> None:

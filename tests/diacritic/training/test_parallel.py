@@ -67,12 +67,12 @@ def test_single_precision_codes_are_those_of_the_reference(bound: str) -> None:
     data = vectors(12, 40).to("cpu", torch.float32)
     parameters = lively(sole_carrier.weights(data.shape, architecture), [1, 2], torch.float32)
     weight = data.weight.expand(2, -1)
-    found = _engine(parameters, architecture, data, weight)
+    actual = _engine(parameters, architecture, data, weight)
     wanted = reference.trace(parameters, architecture, data, weight)
     distance = torch.cdist(wanted.proposal, wanted.codebook).sort(-1).values
     near = wanted.steps(distance[..., 1] - distance[..., 0]) < 1e-5
     excused = near.cumsum(1) > 0
-    assert torch.equal(found.step_code[~excused], wanted.step_code[~excused])
+    assert torch.equal(actual.step_code[~excused], wanted.step_code[~excused])
     assert excused.double().mean() < 0.05
 
 

@@ -23,18 +23,18 @@ def test_a_place_keeps_its_number_when_more_are_drawn() -> None:
 
 def test_known_numbers_stay_what_they_are() -> None:
     """A resumed or repeated run must draw what it drew, on any machine and in any version."""
-    found = uniform(torch.tensor([0, 1]), 2, 3, (2,))
-    again = [[int(x * 2**24) for x in row] for row in found.tolist()]
+    actual = uniform(torch.tensor([0, 1]), 2, 3, (2,))
+    again = [[int(x * 2**24) for x in row] for row in actual.tolist()]
     assert again == KNOWN
 
 
 @pytest.mark.parametrize(
-    ("seeds", "steps", "streams", "places"),
+    ("seeds", "steps", "streams", "numbers"),
     [(1, 1, 1, 20000), (20000, 1, 1, 1), (1, 2000, 1, 1), (20, 20, 5, 10)],
 )
-def test_numbers_are_uniform_along_every_direction(seeds: int, steps: int, streams: int, places: int) -> None:
+def test_numbers_are_uniform_along_every_direction(seeds: int, steps: int, streams: int, numbers: int) -> None:
     drawn = torch.stack(
-        [uniform(torch.arange(seeds), step, stream, (places,)) for step in range(steps) for stream in range(streams)]
+        [uniform(torch.arange(seeds), step, stream, (numbers,)) for step in range(steps) for stream in range(streams)]
     ).flatten()
     assert drawn.min() >= 0
     assert drawn.max() < 1
@@ -62,14 +62,14 @@ def test_one_more_layer_changes_no_other() -> None:
 
 
 def test_starts_have_their_scales() -> None:
-    found = initial(
+    actual = initial(
         {"u": Weight((4000,), scale=0.3), "n": Weight((4000,), "normal", 0.3), "z": Weight((4,), "zero")}, [5]
     )
-    assert found["u"].abs().max() <= 0.3
-    assert float(found["u"].std()) == pytest.approx(0.3 / 3**0.5, rel=0.05)
-    assert found["n"].abs().max() > 0.6
-    assert float(found["n"].std()) == pytest.approx(0.3, rel=0.05)
-    assert found["z"].abs().max() == 0
+    assert actual["u"].abs().max() <= 0.3
+    assert float(actual["u"].std()) == pytest.approx(0.3 / 3**0.5, rel=0.05)
+    assert actual["n"].abs().max() > 0.6
+    assert float(actual["n"].std()) == pytest.approx(0.3, rel=0.05)
+    assert actual["z"].abs().max() == 0
 
 
 def test_single_precision_rounds_the_double_one() -> None:

@@ -45,8 +45,8 @@ def test_a_history_is_quantised_at_every_prefix() -> None:
         action = act(cohort.parameters, cohort.plan.carrier, record)
         assert torch.equal(trace.step_code[:, t], record.code)
         part = linear(trace.parameters, "act.observation", trace.step_features[:, t])
-        found = read(trace.parameters, "act", part, trace.step_embedding[:, t])
-        torch.testing.assert_close(found, action, rtol=0, atol=1e-12)
+        contents = read(trace.parameters, "act", part, trace.step_embedding[:, t])
+        torch.testing.assert_close(contents, action, rtol=0, atol=1e-12)
 
 
 def test_what_has_no_code_uses_one() -> None:

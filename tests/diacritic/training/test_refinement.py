@@ -32,7 +32,7 @@ def _cohort(data: Data, codes: int = 12) -> Cohort:
 @pytest.mark.parametrize("data", [symbols(4, 6), vectors(4, 6)])
 def test_inconsistency_is_the_spread_of_futures_within_a_code(data: Data) -> None:
     trace = _cohort(data).trace()
-    found = inconsistency(trace, data.target)
+    actual = inconsistency(trace, data.target)
     for s in range(3):
         for k in range(12):
             total = 0.0
@@ -48,7 +48,7 @@ def test_inconsistency_is_the_spread_of_futures_within_a_code(data: Data) -> Non
                         total += sum(
                             float(data.weight[n]) * (v - mean) ** 2 for n, v in zip(members, values, strict=True)
                         )
-            assert float(found[s, k]) == pytest.approx(total, abs=1e-9)
+            assert float(actual[s, k]) == pytest.approx(total, abs=1e-9)
 
 
 def test_the_least_consistent_code_is_split_in_two() -> None:
@@ -108,7 +108,7 @@ def test_the_releases_split_in_a_loop(name: str, batch: int | None, monkeypatch:
     plan = Plan(learner(name), how, tuple(map(Run, range(6))), 40, NARROW, batch, precision=torch.float64)
     cohort = Cohort(plan, data, parameters=lively(initial_weights(plan, data), list(range(6))))
     weight = cohort.episode_weight()
-    found, changed = refinement.split(cohort)
+    divided, changed = refinement.split(cohort)
     trace, split = cohort.trace(weight), 0
     error, noise = refinement.residual(cohort, trace).detach(), cohort.schedule.uniform(STREAMS["refine"], 2, 3)
     for run in range(6):
@@ -129,7 +129,7 @@ def test_the_releases_split_in_a_loop(name: str, batch: int | None, monkeypatch:
         if due:
             split += 1
             wanted = torch.stack(above).mean(0) + 0.01 * normal(noise)[run]
-            torch.testing.assert_close(found[run, free[0]], wanted.detach())
+            torch.testing.assert_close(divided[run, free[0]], wanted.detach())
             assert changed[run].flatten().nonzero().flatten().tolist() == free[:1]
     assert 0 < split < 6
 

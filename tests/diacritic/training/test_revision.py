@@ -87,9 +87,9 @@ def test_chance_asks_for_no_memory() -> None:
     free = without_chance(trace).free
     assert free is not None
     assert free.tolist() == [[False, False], [False, False], [True, True]]
-    found = demanded(without_chance(trace), 8)
-    assert found is not None
-    assert found.count == 1
+    demand = demanded(without_chance(trace), 8)
+    assert demand is not None
+    assert demand.count == 1
 
 
 def cohort(model: Model, demonstrations: int | None = None, steps: int = 0, codes: int = 16, seeds: int = 2) -> Cohort:
@@ -100,9 +100,9 @@ def cohort(model: Model, demonstrations: int | None = None, steps: int = 0, code
         max(1, steps),
         Architecture(codes=codes),
     )
-    found = Cohort(plan, from_model(model, demonstrations))
-    found.advance(steps)
-    return found
+    cohort = Cohort(plan, from_model(model, demonstrations))
+    cohort.advance(steps)
+    return cohort
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_is_asked_for_is_what_is_certified() -> None:
     model = build("signpost-corridor", M=4, hall1=2, hall2=2)
     run = cohort(model, seeds=1)
     expert = expert_actions(run.data, cohort_traces(run)[0])
-    found = demanded(expert, 16)
-    assert found is not None
-    rates = [conditional_entropy(c, o, expert.weight) for c, o in zip(found.codes, expert.symbols, strict=True)]
+    demand = demanded(expert, 16)
+    assert demand is not None
+    rates = [conditional_entropy(c, o, expert.weight) for c, o in zip(demand.codes, expert.symbols, strict=True)]
     assert rates == pytest.approx([bits or 0 for bits in Requirement.of(model).bits], abs=1e-9)

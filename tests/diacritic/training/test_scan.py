@@ -81,10 +81,10 @@ def _tilted(scores: Tensor, by: Tensor) -> Tensor:
 @pytest.mark.parametrize("bound", ["none", "tanh"])
 def test_single_precision_differs_only_where_two_codes_are_nearly_as_near(bound: str) -> None:
     parameters, driven = _case(3, 20, 60, 9, 5, torch.float32)
-    found = scan_codes(parameters, driven, bound)
+    scanned = scan_codes(parameters, driven, bound)
     exact = {name: value.double() for name, value in parameters.items()}
-    none = torch.full_like(found[:, :1], 9)
-    before = torch.cat([none, found[:, :-1]], 1).flatten(1)  # what it really came from
+    none = torch.full_like(scanned[:, :1], 9)
+    before = torch.cat([none, scanned[:, :-1]], 1).flatten(1)  # what it really came from
     start = torch.cat([exact["codebook"], torch.zeros_like(exact["codebook"][:, :1])], 1)
     held = look_up(start, before)
     proposal = held + propose(exact, "residual", held, driven.double().flatten(1, 2))
@@ -92,9 +92,9 @@ def test_single_precision_differs_only_where_two_codes_are_nearly_as_near(bound:
     wanted = nearest(proposal, exact["codebook"])
     distance = torch.cdist(proposal, exact["codebook"]).sort(-1).values
     sure = distance[..., 1] - distance[..., 0] >= 1e-5
-    assert torch.equal(found.flatten(1)[sure], wanted[sure])
+    assert torch.equal(scanned.flatten(1)[sure], wanted[sure])
     assert sure.double().mean() > 0.99
-    assert len(found.unique()) > 3
+    assert len(scanned.unique()) > 3
 
 
 @pytest.mark.parametrize("bound", ["none", "tanh"])
@@ -120,8 +120,8 @@ def test_the_running_sum_has_the_gradient_of_the_loop_with_the_stopped_gradient(
     hard = look_up(codebook, codes.flatten(1)).unflatten(1, (9, 4))
     shown = straight_through(hard, running)
     assert torch.equal(shown, vectors)
-    found = torch.autograd.grad((shown * pull).sum(), moved)
-    for one, other in zip(found, wanted, strict=True):
+    gradient = torch.autograd.grad((shown * pull).sum(), moved)
+    for one, other in zip(gradient, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-11)
 
     _, full = _step_by_step(learned, driven, bound, persistent, False)

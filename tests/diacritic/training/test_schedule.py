@@ -21,8 +21,8 @@ def test_a_falling_weight(start: float, end: float, shares: tuple[float, ...]) -
 @pytest.mark.parametrize(("pressure", "shares"), [((0.0, 0.5), (0, 0.5, 1, 1)), ((0.0, 0.0), (1, 1, 1, 1))])
 def test_rising_pressure(pressure: tuple[float, float], shares: tuple[float, ...]) -> None:
     for step, share in zip((0, 25, 50, 99), shares, strict=True):
-        found = replace(schedule_at(2, step, 100), pressure=pressure).beta
-        torch.testing.assert_close(found, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)
+        actual = replace(schedule_at(2, step, 100), pressure=pressure).beta
+        torch.testing.assert_close(actual, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)
 
 
 def test_whole_numbers_stay_below_their_limit() -> None:
@@ -48,5 +48,5 @@ def test_streams_differ() -> None:
 
 def test_pressure_that_rises_over_updates_is_whole_at_the_last_of_them() -> None:
     for step, share in ((0, 0.25), (2, 0.75), (3, 1.0), (99, 1.0)):
-        found = replace(schedule_at(2, step, 100), pressure_updates=4).beta
-        torch.testing.assert_close(found, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)
+        actual = replace(schedule_at(2, step, 100), pressure_updates=4).beta
+        torch.testing.assert_close(actual, share * torch.tensor([0.1, 0.2], dtype=torch.float64), rtol=1e-6, atol=0)

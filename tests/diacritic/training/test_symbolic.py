@@ -27,13 +27,13 @@ def _prefixes(data: Data, model: Model, n: int) -> list[History]:
     """O_1, A_1, …, O_t of episode n, for every t."""
     seen, did = names_of(model.graph.observations), names_of(model.graph.actions)
     words: History = ()
-    found = []
+    actual = []
     for t in range(data.horizon):
         before = int(data.previous_index[t, n])
         assert (before == 0) == (t == 0)
         words = (*words, *([did[before - 1]] if t else []), seen[int(data.observation_index[t, n])])
-        found.append(words)
-    return found
+        actual.append(words)
+    return actual
 
 
 @pytest.mark.parametrize(("name", "sizes"), SMALL)
@@ -106,10 +106,10 @@ def test_labels_come_from_whole_episodes() -> None:
     assert data.label is not None
     names = names_of(model.graph.observations)
     first = [names[o] for o in data.observation_index[0].tolist()]
-    known = sorted(set(first))
-    assert len(known) > 1
-    assert data.shape.labels == len(known)
-    assert [known[k] for k in data.label.tolist()] == first
+    values = sorted(set(first))
+    assert len(values) > 1
+    assert data.shape.labels == len(values)
+    assert [values[k] for k in data.label.tolist()] == first
 
 
 def test_merged_histories_are_listed_while_they_are_few_and_can_always_be_drawn() -> None:

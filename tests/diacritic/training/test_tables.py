@@ -85,9 +85,9 @@ def test_rows_are_shared_and_every_step_finds_its_own() -> None:
 def test_a_code_before_the_first_step_is_no_code() -> None:
     """Of one observation and one action there are one opening row and one row a code, and no more."""
     data = symbols(2, 3, observations=1, actions=1)
-    found = tables.prepare(data)
-    assert (found.opening, len(found.observation)) == (1, 2)
-    assert found.contexts(6).tolist() == [[6, 0, 1, 2, 3, 4, 5], [0] * 7, [0, 1, 1, 1, 1, 1, 1]]
+    prepared = tables.prepare(data)
+    assert (prepared.opening, len(prepared.observation)) == (1, 2)
+    assert prepared.contexts(6).tolist() == [[6, 0, 1, 2, 3, 4, 5], [0] * 7, [0, 1, 1, 1, 1, 1, 1]]
 
 
 def test_steps_that_are_taught_other_laws_have_other_rows() -> None:

@@ -31,9 +31,9 @@ def test_runs_see_their_own_episodes() -> None:
     drawn = torch.tensor([[6, 2, 0], [1, 1, 5]])
     some = replace(trace, rows=Rows(5, 3, drawn=drawn))
     for values in (torch.rand(1, 5, 7), torch.rand(2, 5, 7), torch.rand(1, 5, 7, 4)):
-        found = some.own(values)
+        actual = some.own(values)
         for s in range(2):
-            assert torch.equal(found[s], values[s % len(values)][:, drawn[s]])
+            assert torch.equal(actual[s], values[s % len(values)][:, drawn[s]])
         assert trace.own(values) is values
 
 
@@ -47,15 +47,15 @@ def test_means_over_rows_are_means_over_steps() -> None:
 
 def test_targets_of_a_row_are_the_weighted_sum_of_its_steps() -> None:
     for trace in _traces()[1]:
-        found = trace.targets(DATA.target)
-        wanted = torch.zeros_like(found)
+        actual = trace.targets(DATA.target)
+        wanted = torch.zeros_like(actual)
         for s in range(2):
             for t in range(5):
                 for n in range(7):
                     row = t * 7 + n if trace.rows.token is None else int(trace.rows.token[s, t, n])
                     wanted[s, row] += DATA.target[t, n] * trace.episode_weight[s, n] / 5
-        torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
-        torch.testing.assert_close(found.sum(-1), trace.weight, rtol=0, atol=1e-12)  # laws sum to one
+        torch.testing.assert_close(actual, wanted, rtol=0, atol=1e-12)
+        torch.testing.assert_close(actual.sum(-1), trace.weight, rtol=0, atol=1e-12)  # laws sum to one
 
 
 def test_a_head_by_rows_is_the_head_by_steps() -> None:
@@ -68,9 +68,9 @@ def test_a_head_by_rows_is_the_head_by_steps() -> None:
 def test_an_extra_term_enters_the_first_layer() -> None:
     _, (plain, shared) = _traces()
     extra = torch.randn(2, 5, 7, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    found = plain.read_steps("act", extra)
-    torch.testing.assert_close(found, shared.read_steps("act", extra), rtol=0, atol=1e-12)
-    assert (found != plain.read_steps("act")).any(-1).all()
+    actual = plain.read_steps("act", extra)
+    torch.testing.assert_close(actual, shared.read_steps("act", extra), rtol=0, atol=1e-12)
+    assert (actual != plain.read_steps("act")).any(-1).all()
 
 
 @pytest.mark.parametrize("engine", [0, 1])

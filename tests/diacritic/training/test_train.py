@@ -127,10 +127,10 @@ def test_a_judge_is_asked_every_tenth_of_training(tmp_path: Path) -> None:
 def test_measures_are_over_the_whole_set() -> None:
     cohort = Cohort(replace(PLAN, runs=(Run(1), Run(2, code_scale=float("nan")))), vectors(5, 4))
     cohort.advance(2)
-    found = measure(cohort)
-    assert found["step"] == 2
-    assert found["diverged"] == [False, True]
-    loss = found["loss"]
+    measured = measure(cohort)
+    assert measured["step"] == 2
+    assert measured["diverged"] == [False, True]
+    loss = measured["loss"]
     assert isinstance(loss, dict)
     assert set(loss) == {"Imitation", "Rate", "Quantisation", "FutureBehaviour"}
     assert loss["Quantisation"][1] is None  # no number
@@ -140,10 +140,10 @@ def test_measures_are_over_the_whole_set() -> None:
         for n in range(4):
             code = int(codes[t, n])
             share[code] = share.get(code, 0.0) + float(cohort.data.weight[n]) / 5
-    assert found["codes_used"][0] == len(share)
+    assert measured["codes_used"][0] == len(share)
     entropy = -sum(p * math.log(p) for p in share.values())
-    assert found["perplexity"][0] == pytest.approx(math.exp(entropy), rel=1e-4)
-    json.dumps(found, allow_nan=False)
+    assert measured["perplexity"][0] == pytest.approx(math.exp(entropy), rel=1e-4)
+    json.dumps(measured, allow_nan=False)
 
 
 def test_progress_says_how_many_are_sufficient(monkeypatch: pytest.MonkeyPatch) -> None:

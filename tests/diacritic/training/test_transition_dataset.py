@@ -14,9 +14,10 @@ def test_every_distinct_row_once_with_equal_weight() -> None:
     data = from_model(build("passive-t-maze", L=6))
     codes = (torch.arange(data.episodes) % 2).expand(2, data.horizon, -1).clone()
     codes[1] = 0
-    found = transition_dataset(data, codes, 3)
+    dataset = transition_dataset(data, codes, 3)
     rows = {
-        tuple(row) for row in torch.stack([found.before, found.observation, found.previous, found.code], -1)[0].tolist()
+        tuple(row)
+        for row in torch.stack([dataset.before, dataset.observation, dataset.previous, dataset.code], -1)[0].tolist()
     }
     walked = set()
     for n in range(data.episodes):
@@ -26,22 +27,22 @@ def test_every_distinct_row_once_with_equal_weight() -> None:
             walked.add((before, int(data.observation_index[t, n]), int(data.previous_index[t, n]), now))
             before = now
     assert rows == walked
-    assert found.weight.sum(1).tolist() == pytest.approx([1, 1])
-    assert (found.weight[0] > 0).sum() > (found.weight[1] > 0).sum()  # the second run has fewer rows
+    assert dataset.weight.sum(1).tolist() == pytest.approx([1, 1])
+    assert (dataset.weight[0] > 0).sum() > (dataset.weight[1] > 0).sum()  # the second run has fewer rows
 
 
 def test_a_code_that_holds_two_histories_is_taught_the_mixture() -> None:
     data = from_model(build("passive-t-maze", L=2))
-    found = transition_dataset(data, torch.zeros(1, data.horizon, data.episodes, dtype=torch.long), 2)
-    last = found.observation[0] == data.observation_index[-1, 0]
-    assert found.target[0, last].sort(-1).values[..., -2:].tolist() == [[0.5, 0.5]]
+    dataset = transition_dataset(data, torch.zeros(1, data.horizon, data.episodes, dtype=torch.long), 2)
+    last = dataset.observation[0] == data.observation_index[-1, 0]
+    assert dataset.target[0, last].sort(-1).values[..., -2:].tolist() == [[0.5, 0.5]]
 
 
 def test_recordings_keep_every_step() -> None:
     data = from_arrays(torch.zeros(3, 2, 4), torch.ones(3, 2, 1))
-    found = transition_dataset(data, torch.zeros(1, 3, 2, dtype=torch.long), 2)
-    assert found.before[0].tolist() == [2, 2, 0, 0, 0, 0]
-    assert found.weight.tolist() == [pytest.approx([1 / 6] * 6)]
+    dataset = transition_dataset(data, torch.zeros(1, 3, 2, dtype=torch.long), 2)
+    assert dataset.before[0].tolist() == [2, 2, 0, 0, 0, 0]
+    assert dataset.weight.tolist() == [pytest.approx([1 / 6] * 6)]
 
 
 def test_what_is_no_function_is_refused_by_its_row() -> None:

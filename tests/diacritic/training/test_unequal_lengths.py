@@ -29,7 +29,7 @@ def test_losses_are_means_over_the_steps_that_there_are(how: str, engine: str, n
     torch.testing.assert_close(trace.weight, (share / share.sum()).flatten().expand(2, -1))
     torch.testing.assert_close(trace.step_weight, (share / share.sum()).expand(2, -1, -1))
     for term in plan.terms:
-        found = term.loss(trace, cohort.data, cohort.schedule)
+        loss = term.loss(trace, cohort.data, cohort.schedule)
         total = torch.zeros(2, dtype=torch.float64)
         for n, length in enumerate(lengths.tolist()):  # each episode alone, cut where it ends
             fields = ("observation_index", "previous_index", "target", "symbol", "classes", "joint")
@@ -39,4 +39,4 @@ def test_losses_are_means_over_the_steps_that_there_are(how: str, engine: str, n
             alone = Cohort(plan, one, parameters={key: value.detach() for key, value in cohort.parameters.items()})
             total += data.weight[n] * length * term.loss(alone.trace(), alone.data, cohort.schedule).detach()
         wanted = total / (data.weight * lengths).sum()
-        torch.testing.assert_close(found.detach(), wanted, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(loss.detach(), wanted, rtol=1e-9, atol=1e-9)

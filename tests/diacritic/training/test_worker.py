@@ -81,7 +81,7 @@ def test_a_run_is_the_same_in_whatever_cohort_it_is_packed(tmp_path: Path, demos
     first, second = read_result(together, tmp_path / "both/results"), read_result(alone, tmp_path / "one/results")
     assert first is not None
     assert second is not None
-    where = [k for _, k in placed[1].places]
+    where = [k for _, k in placed[1].positions]
     assert where == [2, 3]
     for name, value in second.weights.items():
         mine = first.weights[name] if name.startswith("scale.") else first.weights[name][where]

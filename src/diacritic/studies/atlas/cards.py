@@ -98,23 +98,23 @@ def _finite(answer: Answer) -> Card:
 def _endless(process: Any, seconds: float) -> Card:
     """The same card for a task without a last step; `bits` are those of its first steps."""
     answer = certify_forever(process, Effort(seconds=seconds, posteriors=5_000, window=2, horizon=2, steps=12))
-    found = answer.to_dict()
-    low, high = found["lower"], found["upper"]
+    facts = answer.to_dict()
+    low, high = facts["lower"], facts["upper"]
     if high is None:
         raise UserError(answer.name, "the long run is too large for exact numbers")
-    bits = [value if isinstance(value, float) else value[1] for value in found["profile"]]
-    clock = found["bits_with_clock"]
-    stacks = {f["actions"]: _stack(f["k"]) for f in found["frames"]}
-    codes = found["codes"]
+    bits = [value if isinstance(value, float) else value[1] for value in facts["profile"]]
+    clock = facts["bits_with_clock"]
+    stacks = {f["actions"]: _stack(f["k"]) for f in facts["frames"]}
+    codes = facts["codes"]
     return {
         "horizon": None,
-        "histories": str(found["nodes"]),
+        "histories": str(facts["nodes"]),
         "bits": _rounded(bits),
         "lower": None,
         "peak": _rounded([max([*bits, high])])[0],
         "mean": _rounded([clock if isinstance(clock, float) else clock[1] if clock else high])[0],
-        "certified": found["certified"],
-        "a2": found["a2"],
+        "certified": facts["certified"],
+        "a2": facts["a2"],
         "clock_free": _rounded([low or 0.0, high]),
         "states": [codes["low"], codes["high"]] if codes else None,
         "states_with_clock": None,
@@ -122,9 +122,9 @@ def _endless(process: Any, seconds: float) -> Card:
         "longest_carry": None,
         "frames": stacks.get(True),
         "frames_without_actions": stacks.get(False),
-        "decision_distance": found["lookahead"],
+        "decision_distance": facts["lookahead"],
         "witness": _first_conflict(answer),
-        "digest": found["process_sha256"],
+        "digest": facts["process_sha256"],
     }
 
 

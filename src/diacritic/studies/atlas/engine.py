@@ -67,11 +67,11 @@ def load(path: Path) -> list[Card]:
 
 
 def _entries(names: Iterable[str], checkouts: Checkouts) -> list[Entry]:
-    known = listing.families(checkouts)
+    families = listing.families(checkouts)
     for name in names:
-        if name not in known:
-            raise UserError(name, f"no family is called so; there are {', '.join(known)}")
-    return [entry for name in names for entry in known[name]()]
+        if name not in families:
+            raise UserError(name, f"no family is called so; there are {', '.join(families)}")
+    return [entry for name in names for entry in families[name]()]
 
 
 def make(name: Name, checkouts: Checkouts, seconds: float) -> Card:

@@ -25,21 +25,21 @@ def _adam(
     ROWS: tl.constexpr,
 ):
     run = tl.program_id(1).to(tl.int64)
-    place = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    inside = place < size
-    scaled = place < clipped
-    place = run * size + place
-    flow = tl.load(gradient + place, mask=inside, other=0.0)
+    index = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    inside = index < size
+    scaled = index < clipped
+    index = run * size + index
+    flow = tl.load(gradient + index, mask=inside, other=0.0)
     flow = tl.where(scaled, flow * tl.load(factor + run), flow)
     flow = tl.where(tl.load(frozen + run) != 0, 0.0, flow)
-    first = tl.load(mean + place, mask=inside, other=0.0)
+    first = tl.load(mean + index, mask=inside, other=0.0)
     first += (1 - FIRST) * (flow - first)
-    second = SECOND * tl.load(square + place, mask=inside, other=0.0) + (1 - SECOND) * flow * flow
+    second = SECOND * tl.load(square + index, mask=inside, other=0.0) + (1 - SECOND) * flow * flow
     step = tl.load(rate + run) * first / (tl.sqrt(second) + tl.load(floor + run))
-    tl.store(gradient + place, flow, mask=inside)
-    tl.store(mean + place, first, mask=inside)
-    tl.store(square + place, second, mask=inside)
-    tl.store(flat + place, tl.load(flat + place, mask=inside, other=0.0) - step, mask=inside)
+    tl.store(gradient + index, flow, mask=inside)
+    tl.store(mean + index, first, mask=inside)
+    tl.store(square + index, second, mask=inside)
+    tl.store(flat + index, tl.load(flat + index, mask=inside, other=0.0) - step, mask=inside)
 
 
 def descend_cuda(

@@ -25,8 +25,8 @@ def _each(values, run, row, rows):
 @triton.jit
 def _gap(proposal, codebook, taken, run, row, rows, K: tl.constexpr, SIZE: tl.constexpr):
     """ẽ − e_C of some rows."""
-    place = codebook + run * K * SIZE + taken[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
-    return block(proposal + run * rows * SIZE, row, rows, SIZE) - tl.load(place)
+    pointer = codebook + run * K * SIZE + taken[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
+    return block(proposal + run * rows * SIZE, row, rows, SIZE) - tl.load(pointer)
 
 
 @triton.jit
@@ -174,8 +174,8 @@ def _lean(
         score = _scores(logits, run, row, rows, label, K)
         chosen = label[None, :] == wanted[:, None]
         flow = share[:, None] * (tl.exp(score - total[:, None]) - chosen.to(tl.float32))
-        place = into_logits + (run * rows + row)[:, None] * K + label[None, :]
-        tl.store(place, flow.to(into_logits.dtype.element_ty), mask=(row < rows)[:, None] & real[None, :])
+        pointer = into_logits + (run * rows + row)[:, None] * K + label[None, :]
+        tl.store(pointer, flow.to(into_logits.dtype.element_ty), mask=(row < rows)[:, None] & real[None, :])
         if SOFT:
             shown = codebook + label[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
             codes = tl.load(shown, mask=real[:, None], other=0.0)

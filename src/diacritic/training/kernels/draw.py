@@ -19,12 +19,12 @@ def _mix(x):
 @triton.jit
 def _uniform(seeds, step, into, count, stream, ROWS: tl.constexpr):
     run = tl.program_id(1).to(tl.int64)
-    place = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
+    index = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     # As a vector, since products of a single number are not 64 bits wide everywhere.
-    seed = tl.load(seeds + run + place * 0)
-    key = _mix((seed + tl.load(step + place * 0) * 0x9E3779B1 + stream) & 0xFFFFFFFF)
-    bits = _mix(key ^ ((place * 0xC2B2AE35) & 0xFFFFFFFF))
-    tl.store(into + run * count + place, (bits >> 8).to(tl.float32) * 5.9604644775390625e-08, mask=place < count)
+    seed = tl.load(seeds + run + index * 0)
+    key = _mix((seed + tl.load(step + index * 0) * 0x9E3779B1 + stream) & 0xFFFFFFFF)
+    bits = _mix(key ^ ((index * 0xC2B2AE35) & 0xFFFFFFFF))
+    tl.store(into + run * count + index, (bits >> 8).to(tl.float32) * 5.9604644775390625e-08, mask=index < count)
 
 
 def uniform_cuda(seeds: Tensor, step: Tensor, stream: int, shape: tuple[int, ...]) -> Tensor:

@@ -1,6 +1,6 @@
 """Which episodes an update draws: those that weigh nothing need not be computed.
 
-A multinomial draw leaves many episodes out, other ones in every run. Each run then sees a fixed number of places, for a
+A multinomial draw leaves many episodes out, other ones in every run. Each run then sees a fixed number of slots, for a
 program that is recorded once: its drawn episodes first, and after them some that weigh nothing.
 """
 
@@ -26,7 +26,7 @@ from diacritic.training.objectives.rate import Rate
 from diacritic.training.objectives.vq import Quantisation
 
 RARE = 1e-12
-"""The chance that one update draws more distinct episodes than there are places."""
+"""The chance that one update draws more distinct episodes than there are slots."""
 STEP = 16
 """Places come in multiples of this."""
 TERMS = (
@@ -46,7 +46,7 @@ TERMS = (
 """Terms that ask the trace which episodes a run sees."""
 
 
-def places(batch: int | None, episodes: int, terms: Iterable[Term]) -> int | None:
+def slots(batch: int | None, episodes: int, terms: Iterable[Term]) -> int | None:
     """The least multiple of `STEP` that `batch` draws exceed with a chance below `RARE`; none: all are computed.
 
     Equally likely episodes are the worst case: any other weights draw fewer distinct ones.
@@ -71,11 +71,11 @@ def _choose(weight, episodes, share, count, room, ROWS: tl.constexpr, COUNT: tl.
     drawn = (here > 0).to(tl.int32)
     before = tl.cumsum(drawn, 0) - drawn
     total = tl.sum(drawn, 0)
-    place = tl.where(drawn > 0, before, total + episode - before)
-    kept = (episode < count) & (place < room)
-    tl.store(episodes + run * room + place, episode.to(tl.int64), mask=kept)
-    # More episodes than places must not pass unseen: such a run has no loss, and is frozen as diverged.
-    tl.store(share + run * room + place, tl.where(total > room, float("nan"), here), mask=kept)
+    index = tl.where(drawn > 0, before, total + episode - before)
+    kept = (episode < count) & (index < room)
+    tl.store(episodes + run * room + index, episode.to(tl.int64), mask=kept)
+    # More episodes than slots must not pass unseen: such a run has no loss, and is frozen as diverged.
+    tl.store(share + run * room + index, tl.where(total > room, float("nan"), here), mask=kept)
 
 
 def choose(weight: Tensor, room: int) -> tuple[Tensor, Tensor]:

@@ -37,11 +37,11 @@ def _multiply(upper, lower, high, low, total):
 @triton.jit
 def _outer(values, size, weight, bias, row, column, inputs, WIDTH: tl.constexpr, SIZE: tl.constexpr):
     """relu(values·weight + bias) of a narrow input, at some columns."""
-    place = tl.arange(0, SIZE)
-    real = place < size
+    index = tl.arange(0, SIZE)
+    real = index < size
     shown = (row < inputs)[:, None] & real[None, :]
-    left = tl.load(values + row[:, None] * size + place[None, :], mask=shown, other=0.0)
-    right = tl.load(weight + place[:, None] * WIDTH + column[None, :], mask=real[:, None], other=0.0)
+    left = tl.load(values + row[:, None] * size + index[None, :], mask=shown, other=0.0)
+    right = tl.load(weight + index[:, None] * WIDTH + column[None, :], mask=real[:, None], other=0.0)
     return tl.maximum(tl.dot(left, right, input_precision="tf32x3") + tl.load(bias + column)[None, :], 0.0)
 
 
@@ -95,8 +95,8 @@ def _drive(
         above, below = _halve(inner, ACTIVATION)
         total = _multiply(above, below, tl.load(high + onto), tl.load(low + onto), total)
     total = total / (ACTIVATION * WEIGHT) + tl.load(biases + WIDTH + wide)[None, :]
-    place = driven + run * rows * WIDTH + row[:, None] * WIDTH + wide[None, :]
-    tl.store(place, total, mask=(row < rows)[:, None])
+    pointer = driven + run * rows * WIDTH + row[:, None] * WIDTH + wide[None, :]
+    tl.store(pointer, total, mask=(row < rows)[:, None])
 
 
 def exact_drive_cuda(parameters: Parameters, observation: Tensor, previous: Tensor, origins: Tensor) -> Tensor:

@@ -43,8 +43,8 @@ def block(values, row, rows, WIDTH: tl.constexpr):
 def put(values, content, row, rows, WIDTH: tl.constexpr):
     """Write some rows of a matrix."""
     column = tl.arange(0, WIDTH)
-    place = values + (row[:, None] * WIDTH + column[None, :])
-    tl.store(place, content.to(values.dtype.element_ty), mask=(row < rows)[:, None])
+    pointer = values + (row[:, None] * WIDTH + column[None, :])
+    tl.store(pointer, content.to(values.dtype.element_ty), mask=(row < rows)[:, None])
 
 
 @triton.jit
@@ -54,9 +54,9 @@ def origin(origins, apart, run, row, rows, inputs):
 
 
 @triton.jit
-def narrow(values, weight, place, inputs, INPUTS: tl.constexpr):
+def narrow(values, weight, source, inputs, INPUTS: tl.constexpr):
     """Some rows of narrow inputs, and relu of their product with a weight."""
-    shown = block(values, place, inputs, INPUTS)
+    shown = block(values, source, inputs, INPUTS)
     hidden = tl.dot(shown, weight, input_precision="ieee")
     return shown, tl.maximum(hidden, 0.0).to(shown.dtype)
 
@@ -93,12 +93,12 @@ def _encode(
     driven_bias = tl.load(bias + WIDTH)[None, :]
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
-        place = origin(origins, apart, run, row, rows, inputs)
-        hidden = narrow(observation, inward, place, inputs, OBSERVED)[1]
+        source = origin(origins, apart, run, row, rows, inputs)
+        hidden = narrow(observation, inward, source, inputs, OBSERVED)[1]
         feature = tl.dot(hidden, second, input_precision="ieee") + second_bias
         feature = tl.maximum(feature, 0.0).to(hidden.dtype)
         put(features + run * rows * WIDTH, feature, row, rows, WIDTH)
-        hidden = narrow(previous, acted, place, inputs, ACTED)[1]
+        hidden = narrow(previous, acted, source, inputs, ACTED)[1]
         total = tl.dot(hidden, of_action, tl.dot(feature, of_feature, input_precision="ieee"), input_precision="ieee")
         put(driven + run * rows * WIDTH, total + driven_bias, row, rows, WIDTH)
 
@@ -154,8 +154,8 @@ def _second(
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
         back = block(flow + run * rows * WIDTH, row, rows, WIDTH)
-        place = origin(origins, apart, run, row, rows, inputs)
-        hidden = narrow(values, inward, place, inputs, INPUTS)[1]
+        source = origin(origins, apart, run, row, rows, inputs)
+        hidden = narrow(values, inward, source, inputs, INPUTS)[1]
         bias += tl.sum(back.to(tl.float32), 0)
         total = tl.dot(tl.trans(hidden), back, total, input_precision="ieee")
     into += (tl.program_id(0) * tl.num_programs(1) + run) * (WIDTH + 1) * WIDTH
@@ -187,14 +187,14 @@ def _first(
     total = tl.zeros((INPUTS, WIDTH), tl.float32)
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
-        place = origin(origins, apart, run, row, rows, inputs)
-        shown, hidden = narrow(values, inward, place, inputs, INPUTS)
+        source = origin(origins, apart, run, row, rows, inputs)
+        shown, hidden = narrow(values, inward, source, inputs, INPUTS)
         back = tl.dot(block(flow + run * rows * WIDTH, row, rows, WIDTH), outward, input_precision="ieee")
         back = tl.where(hidden > 0, back, 0.0).to(hidden.dtype)
         total = tl.dot(tl.trans(shown), back, total, input_precision="ieee")
     share = tl.program_id(0) * tl.num_programs(1) + run
-    place = tl.arange(0, INPUTS)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
-    tl.store(into + share * INPUTS * WIDTH + place, total)
+    index = tl.arange(0, INPUTS)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    tl.store(into + share * INPUTS * WIDTH + index, total)
 
 
 @triton.jit
@@ -261,9 +261,9 @@ class Encode(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         observation, previous, origins, first, acting, wide, features = ctx.saved_tensors
-        given, *found = gradients
+        given, *rest = gradients
         given = None if given is None else given.contiguous()
-        flows = [torch.zeros_like(features) if flow is None else flow.contiguous() for flow in found]
+        flows = [torch.zeros_like(features) if flow is None else flow.contiguous() for flow in rest]
         S, R, H = features.shape
         into = torch.empty_like(features)
         arguments = wide, features, features if given is None else given, tuple(flows), into, R

@@ -36,12 +36,12 @@ def _error(
     inside = row < rows
     share = tl.load(weight + run * rows + row, mask=inside, other=0.0) / outputs
     counted = inside
-    place = tl.load(origins + run * apart + row, mask=inside, other=0)
-    wanted = place[:, None] * outputs + column
+    source = tl.load(origins + run * apart + row, mask=inside, other=0)
+    wanted = source[:, None] * outputs + column
     if LATER:
         ahead = tl.load(offset + run * rows + row, mask=inside, other=1)
-        counted = inside & (place // episodes + ahead < horizon)
-        wanted = (run % forecasts) * strides[0] + (place // episodes) * strides[1] + (place % episodes) * strides[2]
+        counted = inside & (source // episodes + ahead < horizon)
+        wanted = (run % forecasts) * strides[0] + (source // episodes) * strides[1] + (source % episodes) * strides[2]
         wanted = (wanted + (ahead - 1) * strides[3])[:, None] + column * strides[4]
     shown = counted[:, None] & (column < outputs)
     here = (run * rows + row)[:, None] * outputs + column

@@ -79,9 +79,9 @@ def _read(
         onward = square(observing + run * apart, WIDTH)
         onward_bias = tl.load(observing_bias + run * apart_bias + column)[None, :]
     if ENTRIES:
-        place = tl.arange(0, ENTRIES)[:, None]
+        entry = tl.arange(0, ENTRIES)[:, None]
         added = tl.load(
-            table + run * entries * WIDTH + place * WIDTH + column[None, :], mask=place < entries, other=0.0
+            table + run * entries * WIDTH + entry * WIDTH + column[None, :], mask=entry < entries, other=0.0
         )
         added = added.to(LOW)
     if DEEP:
@@ -194,7 +194,7 @@ def _from_first(
 ):
     """Backward from a head's first layer to a piece of its table and to the code's vector, over a share of the rows."""
     run, piece = tl.program_id(1).to(tl.int64), tl.program_id(2)
-    column, places = tl.arange(0, WIDTH), piece * ENTRIES + tl.arange(0, ENTRIES)
+    column, entry = tl.arange(0, WIDTH), piece * ENTRIES + tl.arange(0, ENTRIES)
     writes = tl.where(piece == 0, rows, 0)  # what does not depend on the piece is written once
     if CODE:
         size = tl.arange(0, CODE)
@@ -208,7 +208,7 @@ def _from_first(
         if CODE:
             put(flow_code + run * rows * CODE, tl.dot(back, weight, input_precision="ieee"), row, writes, CODE)
     into_table += (tl.program_id(0) * tl.num_programs(1) + run) * tl.num_programs(2) * ENTRIES * WIDTH
-    tl.store(into_table + (places[:, None] * WIDTH + column[None, :]), sum_table)
+    tl.store(into_table + (entry[:, None] * WIDTH + column[None, :]), sum_table)
 
 
 class Read(torch.autograd.Function):

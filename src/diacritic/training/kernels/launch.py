@@ -89,8 +89,8 @@ class _Zeros(TorchDispatchMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        found = func(*args, **(kwargs or {}))
-        return found.zero_() if func in UNWRITTEN and isinstance(found, Tensor) else found
+        result = func(*args, **(kwargs or {}))
+        return result.zero_() if func in UNWRITTEN and isinstance(result, Tensor) else result
 
 
 @contextmanager

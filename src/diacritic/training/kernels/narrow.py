@@ -35,8 +35,8 @@ class NarrowHeads:
     def reads(self, name: str) -> bool:
         """Whether this head goes through the kernels."""
         given = self.parameters
-        known = f"{name}.hidden.weight" in given or f"{name}.code.weight" in given
-        return known and f"{name}.hidden2.weight" not in given and given[f"{name}.out.weight"].shape[-1] <= OUTPUTS
+        present = f"{name}.hidden.weight" in given or f"{name}.code.weight" in given
+        return present and f"{name}.hidden2.weight" not in given and given[f"{name}.out.weight"].shape[-1] <= OUTPUTS
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""

@@ -19,10 +19,10 @@ def _enter(
     held = tl.load(before + run * rows + row, mask=row < rows, other=K)[:, None]
     taken = tl.load(code + run * rows + row, mask=row < rows, other=0)[:, None]
     codebook += run * K * SIZE
-    place = (run * rows + row)[:, None] * SIZE + column
+    index = (run * rows + row)[:, None] * SIZE + column
     carried = tl.load(codebook + held * SIZE + column, mask=held < K, other=0.0)
-    tl.store(proposal + place, carried + tl.load(residual + place, mask=shown, other=0.0), mask=shown)
-    tl.store(embedding + place, tl.load(codebook + taken * SIZE + column), mask=shown)
+    tl.store(proposal + index, carried + tl.load(residual + index, mask=shown, other=0.0), mask=shown)
+    tl.store(embedding + index, tl.load(codebook + taken * SIZE + column), mask=shown)
 
 
 @triton.jit
@@ -30,13 +30,13 @@ def _sum_back(flows, into, columns, STEPS, ROWS: tl.constexpr):
     run = tl.program_id(1).to(tl.int64)
     column = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     shown = column < columns
-    place = (run * STEPS + STEPS - 1) * columns + column
+    index = (run * STEPS + STEPS - 1) * columns + column
     total = tl.zeros((ROWS,), tl.float32)
     for _ in range(STEPS):
         for k in tl.static_range(len(flows)):  # pyright: ignore[reportGeneralTypeIssues]
-            total += tl.load(flows[k] + place, mask=shown, other=0.0).to(tl.float32)
-        tl.store(into + place, total, mask=shown)
-        place -= columns
+            total += tl.load(flows[k] + index, mask=shown, other=0.0).to(tl.float32)
+        tl.store(into + index, total, mask=shown)
+        index -= columns
 
 
 class State(torch.autograd.Function):

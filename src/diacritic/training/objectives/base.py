@@ -39,9 +39,9 @@ def naming(trace: Trace, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
     if trace.heads is not None and trace.heads.reads(name):
         return trace.heads.cross_entropy(name, *(values.expand(shape).flatten(1) for values in (wanted, weight)))
     key, heavy = (values.expand(shape).flatten(1) for values in (wanted, weight))
-    if (found := distinct(trace, key, heavy)) is not None:
-        chance = torch.log_softmax(found.read(name), -1).gather(-1, found.pick(key).unsqueeze(-1)).squeeze(-1)
-        return -(chance * found.weight).sum(1)
+    if (rows := distinct(trace, key, heavy)) is not None:
+        chance = torch.log_softmax(rows.read(name), -1).gather(-1, rows.pick(key).unsqueeze(-1)).squeeze(-1)
+        return -(chance * rows.weight).sum(1)
     log_law = torch.log_softmax(trace.read_steps(name), -1)
     one_hot = torch.nn.functional.one_hot(wanted, log_law.shape[-1]).to(trace.weight.dtype)
     return (-(one_hot * log_law).sum(-1) * weight).sum((1, 2))

@@ -53,10 +53,10 @@ class FutureSufficiency:
                 start, episode, share, left, inside, hidden = (
                     values[:, :going] for values in (start, episode, share, left, inside, hidden)
                 )
-            place = (start + j).clamp(max=T - 1) * N + episode
-            hidden = gru_cell(parameters, "bfs.state", inputs.at(place), hidden)
+            row = (start + j).clamp(max=T - 1) * N + episode
+            hidden = gru_cell(parameters, "bfs.state", inputs.at(row), hidden)
             prediction = linear(parameters, "bfs.out", hidden).to(trace.weight.dtype)
-            error = discrepancy(prediction, data.target.flatten(0, 1)[place], data.shape.symbolic)
+            error = discrepancy(prediction, data.target.flatten(0, 1)[row], data.shape.symbolic)
             total = total + (error * inside.to(error.dtype) / left * share).sum(1)
         return schedule.auxiliary * total
 
@@ -80,7 +80,7 @@ class _Inputs:
         observation = None if own else data.observation_index.flatten()
         return _Inputs(seen, torch.bmm(acted, second), observation, data.previous_index.flatten())
 
-    def at(self, place: Tensor) -> Tensor:
+    def at(self, row: Tensor) -> Tensor:
         """At the steps t·N + n, [S, M]."""
-        shown = place if self.observation is None else self.observation[place]
-        return look_up(self.seen, shown) + look_up(self.did, self.previous[place])
+        shown = row if self.observation is None else self.observation[row]
+        return look_up(self.seen, shown) + look_up(self.did, self.previous[row])

@@ -76,13 +76,13 @@ class FutureBehaviour:
         later = later_rows(data, offset)
         law = trace.rows.law.flatten()[later]
         key = torch.where(inside > 0, offset * (int(law.max()) + 1) + law, 0).flatten(1)
-        found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
-        if found is None:
+        rows = distinct(trace, key, (inside * trace.step_weight).flatten(1))
+        if rows is None:
             return None
-        told = look_up(trace.offset_vectors("future"), found.pick(offset.flatten(1)))
-        wanted = data.target.flatten(0, 1)[found.pick(later.flatten(1))]
-        error = discrepancy(found.read("future", told), wanted, data.shape.symbolic)
-        return (error * found.weight).sum(1)
+        told = look_up(trace.offset_vectors("future"), rows.pick(offset.flatten(1)))
+        wanted = data.target.flatten(0, 1)[rows.pick(later.flatten(1))]
+        error = discrepancy(rows.read("future", told), wanted, data.shape.symbolic)
+        return (error * rows.weight).sum(1)
 
 
 def later_actions(trace: Trace, data: Data, offset: Tensor, target: str) -> Tensor:
@@ -91,6 +91,6 @@ def later_actions(trace: Trace, data: Data, offset: Tensor, target: str) -> Tens
     if target == "recorded":
         return data.target.flatten(0, 1)[later_rows(data, offset, episode)]
     forecast = need(data.forecast, "forecast", "future behaviour")
-    place = later_rows(data, torch.zeros_like(offset), episode)
+    row = later_rows(data, torch.zeros_like(offset), episode)
     run = torch.arange(len(offset), device=offset.device).view(-1, 1, 1) % len(forecast)
-    return forecast.flatten(1, 2)[run, place, offset - 1]
+    return forecast.flatten(1, 2)[run, row, offset - 1]

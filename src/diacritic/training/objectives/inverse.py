@@ -52,8 +52,8 @@ class Inverse:
         if not told and (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
             return schedule.auxiliary * total
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
-        place = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
-        extra = later.gather(1, place.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
+        row = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
+        extra = later.gather(1, row.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
         if told:
             extra = extra + look_up(trace.offset_vectors("inverse"), offset.flatten(1))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
@@ -67,10 +67,10 @@ class Inverse:
             return None
         shown = data.observation_index.flatten()[later_rows(data, offset)]
         key = torch.where(inside > 0, shown + 1, 0).flatten(1)
-        found = distinct(trace, key, (inside * trace.step_weight).flatten(1))
-        if found is None:
+        rows = distinct(trace, key, (inside * trace.step_weight).flatten(1))
+        if rows is None:
             return None
         later = linear(trace.parameters, "inverse.later", trace.features)
-        prediction = found.read("inverse", look_up(later, found.pick(shown.flatten(1))))
-        wanted = data.target.flatten(0, 1)[found.example]
-        return (discrepancy(prediction, wanted, data.shape.symbolic) * found.weight).sum(1)
+        prediction = rows.read("inverse", look_up(later, rows.pick(shown.flatten(1))))
+        wanted = data.target.flatten(0, 1)[rows.example]
+        return (discrepancy(prediction, wanted, data.shape.symbolic) * rows.weight).sum(1)

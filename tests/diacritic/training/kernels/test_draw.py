@@ -11,6 +11,6 @@ from diacritic.training.randomness import uniform
 def test_the_same_numbers_to_the_last_bit(step: int) -> None:
     seeds, clock = torch.tensor([0, 1, 12345, 2**31 - 1, 2**33 + 7]), torch.tensor(step)
     for stream, shape in ((0, (512,)), (3, (7, 300)), (5, (1,))):
-        found = uniform_cuda(seeds, clock, stream, shape)
-        assert found.dtype == torch.float32
-        assert torch.equal(found, uniform(seeds, clock, stream, shape))
+        actual = uniform_cuda(seeds, clock, stream, shape)
+        assert actual.dtype == torch.float32
+        assert torch.equal(actual, uniform(seeds, clock, stream, shape))

@@ -35,7 +35,7 @@ def test_places_are_exceeded_as_rarely_as_promised(monkeypatch: pytest.MonkeyPat
     """Against draws, with a chance that can be seen."""
     monkeypatch.setattr(drawn, "RARE", 0.02)
     monkeypatch.setattr(drawn, "STEP", 1)
-    room = drawn.places(batch, episodes, ())
+    room = drawn.slots(batch, episodes, ())
     assert room is not None
     rng = np.random.default_rng(0)
     distinct = Counter(len(set(rng.integers(episodes, size=batch))) for _ in range(20_000))
@@ -47,12 +47,12 @@ def test_places_are_exceeded_as_rarely_as_promised(monkeypatch: pytest.MonkeyPat
 
 def test_all_episodes_are_computed_where_that_is_as_well() -> None:
     terms = learner("event-agnostic").terms
-    room = drawn.places(512, 448, terms)
+    room = drawn.slots(512, 448, terms)
     assert room is not None
     assert room % 16 == 0
     assert 305 < room < 448
-    assert drawn.places(None, 448, terms) is None
-    assert drawn.places(2000, 448, terms) is None
-    assert drawn.places(512, 448, learner("plain+bfs").terms) is None
+    assert drawn.slots(None, 448, terms) is None
+    assert drawn.slots(2000, 448, terms) is None
+    assert drawn.slots(512, 448, learner("plain+bfs").terms) is None
     for name in ("sysid", "task-informed", "teacher-state", "inverse-only+rate", "open-loop-world", "join"):
-        assert drawn.places(512, 448, learner(name).terms) == room
+        assert drawn.slots(512, 448, learner(name).terms) == room

@@ -35,8 +35,8 @@ def in_float64(parameters: dict[str, Tensor], observation: Tensor, previous: Ten
     return drive(wide, "residual", observe(wide, inputs), inputs.previous)
 
 
-def error(found: Tensor, expected: Tensor) -> float:
-    return float((found - expected).norm() / expected.norm())
+def error(actual: Tensor, expected: Tensor) -> float:
+    return float((actual - expected).norm() / expected.norm())
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_drive_is_as_good_as_fp32(observed: int, acted: int, width: int, inputs:
     expected = in_float64(*given, origins)
     shown = Inputs(*(values[origins] for values in given[1:]))
     in_torch = drive(given[0], "residual", observe(given[0], shown), shown.previous)
-    found = exact_drive_cuda(*given, origins)
-    assert found.dtype == torch.float32
-    assert error(found, expected) < 4 * error(in_torch, expected)
-    assert error(found, expected) < 1e-6
+    actual = exact_drive_cuda(*given, origins)
+    assert actual.dtype == torch.float32
+    assert error(actual, expected) < 4 * error(in_torch, expected)
+    assert error(actual, expected) < 1e-6
 
 
 @pytest.mark.parametrize(("rows", "chunk"), [(16, 64), (64, 16)])

@@ -37,8 +37,8 @@ def in_torch(inputs: list[Tensor], origins: Tensor, weights: list[Tensor]) -> tu
     return features, parts[0] + acted @ wide[:, 1], *parts[1:]  # those after the first two are without content
 
 
-def error(found: Tensor, expected: Tensor) -> float:
-    return float(((found - expected).norm() / expected.norm()).detach())
+def error(actual: Tensor, expected: Tensor) -> float:
+    return float(((actual - expected).norm() / expected.norm()).detach())
 
 
 @pytest.mark.parametrize(("low", "close"), [(torch.float32, 1e-5), (torch.float16, 3e-3), (torch.bfloat16, 0.1)])
@@ -49,17 +49,17 @@ def test_values_and_gradients_are_those_of_torch(
     low: torch.dtype, close: float, drawn: bool, used: tuple[int, ...]
 ) -> None:
     inputs, origins, weights = case(low, drawn)
-    found = Encode.apply(*inputs, origins, *weights, weights[2].detach().to(low))
+    actual = Encode.apply(*inputs, origins, *weights, weights[2].detach().to(low))
     expected = in_torch(inputs, origins, weights)
-    assert isinstance(found, tuple)
-    assert len(found) == len(expected)
-    assert all(one.dtype == low for one in found)
-    for one, other in zip(found[:2], expected, strict=False):
+    assert isinstance(actual, tuple)
+    assert len(actual) == len(expected)
+    assert all(one.dtype == low for one in actual)
+    for one, other in zip(actual[:2], expected, strict=False):
         assert error(one, other) < close
     pull = torch.randn(expected[0].shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     flows = [
         torch.autograd.grad([out[k] for k in used], weights, [pull.to(out[k].dtype) for k in used])
-        for out in (found, expected)
+        for out in (actual, expected)
     ]
     for one, other in zip(*flows, strict=True):
         assert one.dtype == torch.float32
@@ -69,9 +69,9 @@ def test_values_and_gradients_are_those_of_torch(
 def test_products_over_rows_are_summed_in_full() -> None:
     made = torch.Generator().manual_seed(3)
     left, *rights = (torch.randn(3, 200, 16, generator=made) for _ in range(4))
-    found = outer(left, *rights)
-    assert found.shape == (3, 3, 17, 16)
+    actual = outer(left, *rights)
+    assert actual.shape == (3, 3, 17, 16)
     for k, right in enumerate(rights):
-        torch.testing.assert_close(found[:, k, :16], left.mT @ right, rtol=1e-5, atol=1e-4)
-        torch.testing.assert_close(found[:, k, 16], right.sum(1), rtol=1e-5, atol=1e-4)
-    torch.testing.assert_close(outer(left, rights[1])[:, 0], found[:, 1], rtol=1e-5, atol=1e-4)
+        torch.testing.assert_close(actual[:, k, :16], left.mT @ right, rtol=1e-5, atol=1e-4)
+        torch.testing.assert_close(actual[:, k, 16], right.sum(1), rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(outer(left, rights[1])[:, 0], actual[:, 1], rtol=1e-5, atol=1e-4)

@@ -11,11 +11,11 @@ def normal(seed: int, *size: int) -> Tensor:
     return torch.randn(size, generator=torch.Generator().manual_seed(seed))
 
 
-def assert_same(found: Tensor, expected: Tensor, prediction: Tensor) -> None:
+def assert_same(actual: Tensor, expected: Tensor, prediction: Tensor) -> None:
     """Values and gradients, with another pull on every run."""
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
-    pull = 1 + torch.arange(len(found))
-    flows = [torch.autograd.grad((loss * pull).sum(), prediction)[0] for loss in (found, expected)]
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6)
+    pull = 1 + torch.arange(len(actual))
+    flows = [torch.autograd.grad((loss * pull).sum(), prediction)[0] for loss in (actual, expected)]
     assert flows[1].abs().max() > 0
     torch.testing.assert_close(*flows, rtol=1e-5, atol=1e-6)
 
@@ -57,12 +57,12 @@ def test_errors_against_a_forecast_at_an_offset(forecasts: int, order: tuple[int
     total = []
     for s in range(S):
         for t in range(T):
-            for place, n in enumerate(episodes[s].tolist()):
-                row = t * seen + place
+            for slot, n in enumerate(episodes[s].tolist()):
+                row = t * seen + slot
                 j = int(offset[s, row])
                 if t + j < T:
                     gap = prediction[s, row] - forecast[s % forecasts, t, n, j - 1]
                     total.append(torch.eye(S)[s] * weight[s, row] * gap.square().mean())
     assert len(total) < S * T * seen
-    found = SquaredError.apply(prediction, forecast, origins, weight, offset)
-    assert_same(found, torch.stack(total).sum(0), prediction)
+    actual = SquaredError.apply(prediction, forecast, origins, weight, offset)
+    assert_same(actual, torch.stack(total).sum(0), prediction)

@@ -54,11 +54,11 @@ def learned(
     return losses, gradients(losses, parameters)
 
 
-def assert_same(found: Learned, expected: Learned) -> None:
-    torch.testing.assert_close(found[0], expected[0], rtol=1e-5, atol=1e-5)
+def assert_same(actual: Learned, expected: Learned) -> None:
+    torch.testing.assert_close(actual[0], expected[0], rtol=1e-5, atol=1e-5)
     for parameter, value in expected[1].items():
         scale = max(1.0, float(value.abs().max()))
-        torch.testing.assert_close(found[1][parameter], value, rtol=1e-4, atol=1e-5 * scale, msg=parameter)
+        torch.testing.assert_close(actual[1][parameter], value, rtol=1e-4, atol=1e-5 * scale, msg=parameter)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def assert_same(found: Learned, expected: Learned) -> None:
 )
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data = vectors(4, 9, observation=5)
-    found, expected = (learned(monkeypatch, name, data, low) for low in (torch.float32, None))
-    assert_same(found, expected)
+    actual, expected = (learned(monkeypatch, name, data, low) for low in (torch.float32, None))
+    assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("name", ["event-agnostic", "event-agnostic-all"])
@@ -97,8 +97,8 @@ def test_a_large_codebook_and_a_wide_head_are_the_same(monkeypatch: pytest.Monke
     data = vectors(4, 9)
     label = torch.arange(9) * 8
     data = replace(data, label=label, shape=replace(data.shape, labels=70))
-    found, expected = (learned(monkeypatch, name, data, low, codes=150) for low in (torch.float32, None))
-    assert_same(found, expected)
+    actual, expected = (learned(monkeypatch, name, data, low, codes=150) for low in (torch.float32, None))
+    assert_same(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch, name: str, co
         learned(monkeypatch, name, data, low, codes=codes) for low in (torch.bfloat16, None)
     )
     torch.testing.assert_close(losses, wanted, rtol=0.05, atol=0.05)
-    found, other = (torch.cat([value.flatten() for value in flows.values()]) for flows in (flow, expected))
-    assert (found - other).norm() < 0.15 * other.norm()
+    actual, other = (torch.cat([value.flatten() for value in flows.values()]) for flows in (flow, expected))
+    assert (actual - other).norm() < 0.15 * other.norm()
 
 
 def test_a_whole_update_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,13 +65,13 @@ def test_nothing_is_kept_where_nothing_is_learned() -> None:
     values, indices, begins = case("deep", 4)
     reading = torch.zeros(RUNS, CODE, WIDTH)
     given = [values[name] for name in NAMES]
-    found = Read.apply(given[0], None, *given[1:], reading, indices, begins)
-    assert not found.requires_grad
-    assert error(found, in_torch(values, reading, indices, begins, torch.float32)) < 1e-5
+    actual = Read.apply(given[0], None, *given[1:], reading, indices, begins)
+    assert not actual.requires_grad
+    assert error(actual, in_torch(values, reading, indices, begins, torch.float32)) < 1e-5
 
 
-def error(found: Tensor, expected: Tensor) -> float:
-    return float(((found - expected).norm() / expected.norm()).detach())
+def error(actual: Tensor, expected: Tensor) -> float:
+    return float(((actual - expected).norm() / expected.norm()).detach())
 
 
 @pytest.mark.parametrize(("low", "close"), [(torch.float32, 1e-5), (torch.float16, 3e-3), (torch.bfloat16, 0.1)])
@@ -106,11 +106,11 @@ def test_values_and_gradients_are_those_of_torch(
     twins = {name: value.requires_grad_() for name, value in twins.items()}
     lowered = {name: value.requires_grad_() for name, value in lowered.items()}
     given = [lowered.get(name) for name in NAMES]
-    found = Read.apply(given[0], seen, *given[1:], reading, indices, begins)
+    actual = Read.apply(given[0], seen, *given[1:], reading, indices, begins)
     expected = in_torch(twins, reading.double(), indices, begins, low)
-    assert found.dtype == (torch.float32 if outputs else low)
-    assert error(found, expected) < close
-    flows = torch.autograd.grad((found * pull).sum(), list(lowered.values()))
+    assert actual.dtype == (torch.float32 if outputs else low)
+    assert error(actual, expected) < close
+    flows = torch.autograd.grad((actual * pull).sum(), list(lowered.values()))
     wanted = torch.autograd.grad((expected * pull).sum(), list(twins.values()))
     for name, flow, other in zip(lowered, flows, wanted, strict=True):
         assert flow.dtype == lowered[name].dtype

@@ -23,10 +23,10 @@ def test_every_row_has_one_program(rows: int, runs: int, name: str) -> None:
 
 @given(st.integers(1, 5000))
 def test_sizes_are_the_next_that_products_take(size: int) -> None:
-    found = padded(size)
-    assert found >= size
-    assert found in {16 * 2**k for k in range(10)}
-    assert found == 16 or found < 2 * size
+    actual = padded(size)
+    assert actual >= size
+    assert actual in {16 * 2**k for k in range(10)}
+    assert actual == 16 or actual < 2 * size
 
 
 @given(size=st.integers(1, 5000), name=st.sampled_from(sorted(SIZES)))
@@ -74,9 +74,9 @@ def test_kernels_compile_ahead_and_write_nothing() -> None:
     given = torch.ones(5, requires_grad=True)
     Doubled.kernel = Doubling()
     with compiled_ahead():
-        found = Doubled.apply(given)
-        found.sum().backward()
-    assert found.tolist() == [0.0] * 5
+        actual = Doubled.apply(given)
+        actual.sum().backward()
+    assert actual.tolist() == [0.0] * 5
     assert given.grad is not None
     assert given.grad.tolist() == [0.0] * 5
     one, other = Doubled.kernel.compiled

@@ -49,11 +49,11 @@ def learned(
     return trace.step_code, losses, gradients(losses, parameters)
 
 
-def assert_same(found: Learned, expected: Learned) -> None:
-    torch.testing.assert_close(found[1], expected[1], rtol=1e-4, atol=1e-4)
+def assert_same(actual: Learned, expected: Learned) -> None:
+    torch.testing.assert_close(actual[1], expected[1], rtol=1e-4, atol=1e-4)
     for parameter, value in expected[2].items():
         scale = max(1.0, float(value.abs().max()))
-        torch.testing.assert_close(found[2][parameter], value, rtol=1e-3, atol=1e-4 * scale, msg=parameter)
+        torch.testing.assert_close(actual[2][parameter], value, rtol=1e-3, atol=1e-4 * scale, msg=parameter)
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ def assert_same(found: Learned, expected: Learned) -> None:
 )
 def test_a_learner_learns_the_same_as_step_by_step(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data = vectors(5, 9, observation=5)
-    found, expected = (learned(monkeypatch, name, data, kernels) for kernels in (True, False))
-    assert torch.equal(found[0], expected[0])
-    assert_same(found, expected)
+    actual, expected = (learned(monkeypatch, name, data, kernels) for kernels in (True, False))
+    assert torch.equal(actual[0], expected[0])
+    assert_same(actual, expected)
 
 
 @pytest.mark.parametrize("name", ["event-agnostic", "task-informed"])
 def test_episodes_without_weight_need_not_be_computed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data = vectors(4, 24)
-    found = learned(monkeypatch, name, data, kernels=True, room=20)
-    assert found[0].shape[-1] == 20
-    assert_same(found, learned(monkeypatch, name, data, kernels=False))
+    actual = learned(monkeypatch, name, data, kernels=True, room=20)
+    assert actual[0].shape[-1] == 20
+    assert_same(actual, learned(monkeypatch, name, data, kernels=False))
 
 
 def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

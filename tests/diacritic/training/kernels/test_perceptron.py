@@ -25,7 +25,7 @@ def test_outputs_and_gradients_are_those_of_torch(left: int, right: int, deep: b
     last = normal(H, outputs, scale=0.3), normal(outputs)
     index = torch.randint(max(table, 1), (S, R), generator=made)
     told = (normal(table, H), index) if table else None
-    found = perceptron(inputs, first, inner, last, rough=False, told=told)
+    actual = perceptron(inputs, first, inner, last, rough=False, told=told)
 
     hidden = inputs[0] @ first[0] + first[2].unsqueeze(1)
     if inputs[1] is not None and first[1] is not None:
@@ -36,12 +36,12 @@ def test_outputs_and_gradients_are_those_of_torch(left: int, right: int, deep: b
     if inner[0] is not None and inner[1] is not None:
         hidden = (hidden @ inner[0] + inner[1].unsqueeze(1)).relu()
     expected = hidden @ last[0] + last[1].unsqueeze(1)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
 
-    pull = torch.randn(found.shape, generator=made)
+    pull = torch.randn(actual.shape, generator=made)
     given = [*inputs, *first, *inner, *last, None if told is None else told[0]]
     wanted = [value for value in given if value is not None]
-    flows = [torch.autograd.grad((result * pull).sum(), wanted) for result in (found, expected)]
+    flows = [torch.autograd.grad((result * pull).sum(), wanted) for result in (actual, expected)]
     for one, other in zip(*flows, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
 

@@ -41,21 +41,21 @@ def test_values_codes_and_gradients_are_those_of_the_loop(
     architecture = Architecture(width=32, code_size=16, encoder="narrow", features=8, **changes)
     parameters, driven = case(architecture)
     expected = unrolled.follow(parameters, architecture, driven, T, "full", rough=False)
-    found = recurrence.follow(parameters, architecture, driven, T, rough=False)
-    assert torch.equal(found[2], expected[2])
+    actual = recurrence.follow(parameters, architecture, driven, T, rough=False)
+    assert torch.equal(actual[2], expected[2])
     made = torch.Generator().manual_seed(2)
     pull = [torch.randn(S, T * N, 16, generator=made) for _ in range(2)]
     wanted = [driven, *parameters.values()]
     for used in ((0, 1), (0,), (1,)):
         flows = []
-        for result in (found, expected):
+        for result in (actual, expected):
             total = torch.stack([(result[k] * pull[k]).sum() for k in used]).sum()
             flows.append(
                 torch.autograd.grad(total, wanted, retain_graph=True, allow_unused=True, materialize_grads=True)
             )
         for one, other in zip(*flows, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
-    for one, other in zip(found[:2], expected[:2], strict=True):
+    for one, other in zip(actual[:2], expected[:2], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
 
 

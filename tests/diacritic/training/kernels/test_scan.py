@@ -36,14 +36,14 @@ def step_by_step(driven: Tensor, entering: Tensor, scoring: Tensor, fixed: Tenso
 @pytest.mark.parametrize(("width", "codes"), [(16, 2), (32, 16), (128, 16), (64, 37), (16, 300)])
 def test_codes_are_best_given_the_codes_before(width: int, codes: int) -> None:
     given = case(2, 4, 21, width, codes, seed=width + codes)
-    found = scan_codes_cuda(*given, no_twins(2, codes))
+    actual = scan_codes_cuda(*given, no_twins(2, codes))
     driven, entering, scoring, fixed = (value.double() for value in given)
-    before = torch.cat([torch.full_like(found[:, :1], codes), found[:, :-1]], 1).flatten(1)
+    before = torch.cat([torch.full_like(actual[:, :1], codes), actual[:, :-1]], 1).flatten(1)
     h = torch.relu(driven.flatten(1, 2) + look_up(entering, before))
     score = h @ scoring + look_up(fixed, before)
-    lost = score.max(-1).values - look_up(score.flatten(0, 1).unsqueeze(-1), found.view(-1, 1)).view(2, -1)
-    assert found.dtype == torch.int64
-    assert found.unique().numel() > 1
+    lost = score.max(-1).values - look_up(score.flatten(0, 1).unsqueeze(-1), actual.view(-1, 1)).view(2, -1)
+    assert actual.dtype == torch.int64
+    assert actual.unique().numel() > 1
     assert lost.max() < 1e-5
 
 
@@ -55,8 +55,8 @@ def test_whole_numbers_give_exactly_the_same_codes() -> None:
     for rows, chunk in ((16, 16), (32, 32)):
         assert torch.equal(launch(driven, entering, scoring, fixed, no_twins(3, 8), rows, chunk), expected)
     driven, entering, scoring, fixed = ((2 * value).round() for value in case(2, 4, 20, 16, 60, seed=4))
-    found = launch(driven, entering, scoring, fixed, no_twins(2, 60), piece=16)
-    assert torch.equal(found, step_by_step(driven, entering, scoring, fixed))
+    actual = launch(driven, entering, scoring, fixed, no_twins(2, 60), piece=16)
+    assert torch.equal(actual, step_by_step(driven, entering, scoring, fixed))
 
 
 def test_whole_numbers_tie() -> None:
@@ -77,8 +77,8 @@ def test_equal_scores_tie_to_the_lowest() -> None:
     driven, entering, scoring, fixed = case(1, 5, 30, 32, 6, seed=2)
     scoring[..., 3:] = scoring[..., :3]
     fixed[..., 3:] = fixed[..., :3]
-    found = scan_codes_cuda(driven, entering, scoring, fixed, no_twins(1, 6))
-    assert found.max() <= 2
+    actual = scan_codes_cuda(driven, entering, scoring, fixed, no_twins(1, 6))
+    assert actual.max() <= 2
     driven, entering, scoring, fixed = case(1, 5, 30, 32, 40, seed=2)  # twins in different pieces of the codebook
     scoring[..., 20:] = scoring[..., :20]
     fixed[..., 20:] = fixed[..., :20]
@@ -106,11 +106,11 @@ def test_a_row_without_numbers_harms_no_other() -> None:
     given = case(2, 4, 10, 16, 4, seed=3)
     clean = scan_codes_cuda(*given, no_twins(2, 4))
     given[0][1, 0, 7] = torch.nan
-    found = scan_codes_cuda(*given, no_twins(2, 4))
-    assert ((found >= 0) & (found < 4)).all()
+    actual = scan_codes_cuda(*given, no_twins(2, 4))
+    assert ((actual >= 0) & (actual < 4)).all()
     others = torch.ones(2, 10, dtype=torch.bool)
     others[1, 7] = False
-    assert torch.equal(found.transpose(1, 2)[others], clean.transpose(1, 2)[others])
+    assert torch.equal(actual.transpose(1, 2)[others], clean.transpose(1, 2)[others])
 
 
 def test_sizes_that_do_not_fit_are_left_to_the_loop() -> None:

@@ -44,8 +44,8 @@ def test_it_is_the_mean_over_prefixes_of_drawn_continuations(data: Data, starts:
             n, start = m % 3, int(first[s, m])
             code = at.vector(s, start, n)
             wanted[s] = wanted[s] + data.weight[n] / starts * _continuation(at, s, n, start, code)
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * wanted, rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * wanted, rtol=0, atol=1e-12)
 
 
 def test_it_teaches_the_codes_of_drawn_steps_and_no_others() -> None:

@@ -47,6 +47,6 @@ def _from(at: Scene, term: EveryContinuation, s: int, t: int, n: int) -> Tensor:
 @pytest.mark.parametrize(("data", "carrier"), [(vectors(5, 3), NARROW), (symbols(5, 3), TABLE)])
 def test_every_start_reads_the_rest_of_its_episode(data: Data, carrier: object, term: EveryContinuation) -> None:
     at = scene([term], data, NARROW if carrier is NARROW else TABLE)
-    values = {(s, t, n): _from(at, term, s, t, n) for s, t, n in at.places}
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    values = {(s, t, n): _from(at, term, s, t, n) for s, t, n in at.steps}
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)

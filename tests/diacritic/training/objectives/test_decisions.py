@@ -30,7 +30,7 @@ def test_each_decision_is_supervised_until_it_is_reached(data: Data, term: Pendi
     first = 1 if term.since == "last-reveal" else 0
     values = {}
     supervised = set()
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         prediction = head(one_of(at.parameters, s), "pending", at.features(s, t, n), at.vector(s, t, n)).view(2, -1)
         total = torch.zeros((), dtype=torch.float64)
         for d, step in enumerate((4, 6)):
@@ -39,8 +39,8 @@ def test_each_decision_is_supervised_until_it_is_reached(data: Data, term: Pendi
                 total = total + error(prediction[d], wanted, data.shape.symbolic)
                 supervised.add((t, d))
         values[s, t, n] = total
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
     if term == PendingDecisions(stride=2):
         assert supervised == {(1, 0), (1, 1), (3, 0), (3, 1), (5, 1)}
 

@@ -36,9 +36,9 @@ def test_one_drawn_offset_for_each_episode_and_step(data: Data, target: str) -> 
     at = scene([term], data)
     offsets = 1 + (at.schedule.uniform(STREAMS["offset"], 5, 3) * 4).long()
     assert set(offsets.flatten().tolist()) == {1, 2, 3, 4}
-    values = {(s, t, n): _at(at, target, s, t, n, int(offsets[s, t, n])) for s, t, n in at.places}
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    values = {(s, t, n): _at(at, target, s, t, n, int(offsets[s, t, n])) for s, t, n in at.steps}
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
@@ -59,8 +59,8 @@ def test_the_weight_is_held_and_brought_to_nothing(anneal: tuple[float, float], 
     at = scene([term], data)
     for step, share in zip((0, 40, 70, 80, 99), shares, strict=True):
         now = schedule_at(2, step, 100)
-        found, whole = (one.loss(at.trace, data, now) for one in (term, FutureBehaviour("recorded", (1, 1))))
-        torch.testing.assert_close(found, share * whole, rtol=1e-5, atol=1e-6)
+        actual, whole = (one.loss(at.trace, data, now) for one in (term, FutureBehaviour("recorded", (1, 1))))
+        torch.testing.assert_close(actual, share * whole, rtol=1e-5, atol=1e-6)
 
 
 def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
@@ -71,8 +71,8 @@ def test_runs_have_forecasts_of_their_own_where_there_are_some() -> None:
     both = replace(data, forecast=torch.cat(pair))
     at = scene([term], data)
     own = [term.loss(at.trace, replace(data, forecast=part), at.schedule) for part in pair]
-    found = term.loss(at.trace, both, at.schedule)
-    assert torch.equal(found, torch.stack([own[0][0], own[1][1]]))
+    loss = term.loss(at.trace, both, at.schedule)
+    assert torch.equal(loss, torch.stack([own[0][0], own[1][1]]))
 
 
 def test_without_a_forecast_it_says_so() -> None:
@@ -87,7 +87,7 @@ def test_in_the_release_an_offset_is_an_input_beside_the_others_and_numbers_are_
     at = scene([term], data, NARROW)
     offsets = 1 + (at.schedule.uniform(STREAMS["offset"], 5, 3) * 4).long()
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p, j = one_of(at.parameters, s), int(offsets[s, t, n])
         values[s, t, n] = torch.zeros((), dtype=torch.float64)
         if t + j < 5:
@@ -97,5 +97,5 @@ def test_in_the_release_an_offset_is_an_input_beside_the_others_and_numbers_are_
             hidden = (parts @ matrix + p["future.observation.bias"]).relu()
             prediction = hidden @ p["future.out.weight"] + p["future.out.bias"]
             values[s, t, n] = (prediction - _wanted(data, "forecast", s, t, n, j)).square().sum()
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)

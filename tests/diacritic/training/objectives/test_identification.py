@@ -19,11 +19,11 @@ def test_the_hidden_parameter_at_every_step(second: int) -> None:
     watched = at.trace.identification if second else at.trace
     assert watched is not None
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         logits = head(one_of(at.parameters, s), "identify", at.features(s, t, n), watched.step_embedding[s, t, n])
         values[s, t, n] = -logits.log_softmax(-1)[data.label[n]]
-    found = Identification().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = Identification().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("detached", [False, True])
@@ -47,12 +47,12 @@ def test_the_joint_class_while_it_is_pending() -> None:
     assert (data.joint < 0).any()
     at = scene([JoinHead()], data)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         logits = head(one_of(at.parameters, s), "join", at.features(s, t, n), at.vector(s, t, n))
         pending = int(data.joint[t, n])
         values[s, t, n] = torch.zeros((), dtype=torch.float64) if pending < 0 else -logits.log_softmax(-1)[pending]
-    found = JoinHead().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = JoinHead().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_the_teachers_state_of_each_run() -> None:
@@ -62,11 +62,11 @@ def test_the_teachers_state_of_each_run() -> None:
     assert data.teacher is not None
     at = scene([TeacherState()], data)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         guess = head(one_of(at.parameters, s), "teacher", at.features(s, t, n), at.vector(s, t, n))
         values[s, t, n] = (guess - data.teacher[s, t, n]).square().mean()
-    found = TeacherState().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = TeacherState().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_the_joint_class_at_every_step_is_that_after_the_last_cue() -> None:
     data = replace(data, joint=joint, last_reveal=1)
     at = scene([term], data)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         logits = head(one_of(at.parameters, s), "join", at.features(s, t, n), at.vector(s, t, n))
         values[s, t, n] = -logits.log_softmax(-1)[joint[1, n]]
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_the_teachers_state_may_be_brought_to_length_one_and_summed() -> None:
@@ -98,12 +98,12 @@ def test_the_teachers_state_may_be_brought_to_length_one_and_summed() -> None:
     assert data.teacher is not None
     at = scene([term], data)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         told = head(one_of(at.parameters, s), "teacher", at.features(s, t, n), at.vector(s, t, n))
         state = data.teacher[0, t, n]
         values[s, t, n] = (told - state / state.norm()).square().sum()
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_a_detached_second_carrier_may_still_be_read_beside_the_policys_features() -> None:

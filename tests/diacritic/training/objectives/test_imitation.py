@@ -13,13 +13,13 @@ from diacritic.training.objectives.imitation import Imitation
 def test_it_is_the_mean_over_steps(data: Data) -> None:
     at = scene([Imitation()], data)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         prediction = head(one_of(at.parameters, s), "act", at.features(s, t, n), at.vector(s, t, n))
         values[s, t, n] = error(prediction, data.target[t, n], data.shape.symbolic)
-    found = Imitation().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
+    loss = Imitation().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.literal(values), rtol=0, atol=1e-12)
     detached = Imitation(detached=True).loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(detached, found, rtol=0, atol=1e-12)
+    torch.testing.assert_close(detached, loss, rtol=0, atol=1e-12)
 
 
 def test_a_detached_policy_reads_without_shaping_the_memory() -> None:

@@ -18,7 +18,7 @@ def test_the_action_between_two_observations(data: Data, reach: int) -> None:
     offsets = 1 + (at.schedule.uniform(STREAMS["inverse"], 5, 3) * high).long()
     assert int(offsets.max()) == high
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         j = int(offsets[s, t, n])
         values[s, t, n] = torch.zeros((), dtype=torch.float64)
         if t + j < 5:
@@ -26,8 +26,8 @@ def test_the_action_between_two_observations(data: Data, reach: int) -> None:
             later = at.features(s, t + j, n) @ p["inverse.later.weight"]
             prediction = head(p, "inverse", at.features(s, t, n), at.vector(s, t, n), later)
             values[s, t, n] = error(prediction, data.target[t, n], data.shape.symbolic)
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_in_the_release_offsets_are_cut_at_the_end_and_told_to_the_head() -> None:
@@ -35,7 +35,7 @@ def test_in_the_release_offsets_are_cut_at_the_end_and_told_to_the_head() -> Non
     at = scene([term], data, NARROW)
     drawn = 1 + (at.schedule.uniform(STREAMS["inverse"], 5, 3) * 4).long()
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p, j = one_of(at.parameters, s), min(int(drawn[s, t, n]), 4 - t)
         values[s, t, n] = torch.zeros((), dtype=torch.float64)
         if t < 4:
@@ -43,5 +43,5 @@ def test_in_the_release_offsets_are_cut_at_the_end_and_told_to_the_head() -> Non
             extra = extra + p["inverse.offset"][j] @ p["inverse.told.weight"]
             prediction = head(p, "inverse", at.features(s, t, n), at.vector(s, t, n), extra)
             values[s, t, n] = error(prediction, data.target[t, n], False)
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)

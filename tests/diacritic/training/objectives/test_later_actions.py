@@ -17,15 +17,15 @@ def test_squares_are_summed_over_offsets_and_numbers(target: str) -> None:
     term = AllLaterActions(target, numbers="sum")  # pyright: ignore[reportArgumentType]
     at = scene([term], data, NARROW)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         told = head(one_of(at.parameters, s), "later", at.features(s, t, n), at.vector(s, t, n)).view(4, 2)
         wanted = [
             data.forecast[0, t, n, j - 1] if target == "forecast" else data.target[t + j, n] for j in range(1, 5 - t)
         ]
         gaps = [(told[j] - value).square().sum() for j, value in enumerate(wanted)]
         values[s, t, n] = torch.stack(gaps).sum() if gaps else torch.zeros((), dtype=torch.float64)
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_its_weight_falls_and_a_missing_forecast_is_named() -> None:

@@ -24,10 +24,10 @@ def test_everything_to_come_from_code_and_observation_alone(data: Data, observat
     at = scene([term], data)
     seen = data.observation[data.observation_index]
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         values[s, t, n] = _ahead(at, "ahead", s, t, n, data.target)
         if observations:
             values[s, t, n] = values[s, t, n] + _ahead(at, "world", s, t, n, seen)
-    found = term.loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+    loss = term.loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
     assert observations == any(name.startswith("world") for name in at.parameters)

@@ -23,27 +23,29 @@ def _costs(p: dict[str, Tensor], side: Tensor, name: str = "prior") -> Tensor:
 def test_it_is_the_mean_cost_of_the_codes(data: Data, prior: str) -> None:
     at = scene([Rate()], data, replace(TINY, prior=prior))
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         cost = _costs(one_of(at.parameters, s), at.trace.steps(at.trace.side)[s, t, n])
         values[s, t, n] = cost[at.trace.step_code[s, t, n]]
-    found = Rate().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
+    loss = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_its_gradient_is_that_of_the_soft_assignment() -> None:
     """The proposal descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²)."""
     data = vectors(4, 3)
     at = scene([Rate()], data)
-    found = torch.autograd.grad(Rate().loss(at.trace, data, at.schedule).sum(), at.trace.proposal, retain_graph=True)[0]
+    actual = torch.autograd.grad(Rate().loss(at.trace, data, at.schedule).sum(), at.trace.proposal, retain_graph=True)[
+        0
+    ]
     proposal = at.trace.proposal.detach().requires_grad_()
     total = torch.zeros((), dtype=torch.float64)
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p = {name: value.detach() for name, value in one_of(at.parameters, s).items()}
         point = proposal[s, t * 3 + n]
         soft = (-(point - p["codebook"]).square().sum(-1)).softmax(-1)
         cost = _costs(p, at.features(s, t, n).detach())
         total = total + at.schedule.weight[s] * at.weight(n) * (soft * cost).sum()
-    torch.testing.assert_close(found, torch.autograd.grad(total, proposal)[0], rtol=0, atol=1e-12)
+    torch.testing.assert_close(actual, torch.autograd.grad(total, proposal)[0], rtol=0, atol=1e-12)
 
 
 def test_codes_are_not_moved_by_the_rate() -> None:
@@ -79,13 +81,13 @@ def test_a_second_carrier_pays_too() -> None:
     second = at.trace.identification
     assert second is not None
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p = one_of(at.parameters, s)
         own = _costs(p, at.features(s, t, n))[at.trace.step_code[s, t, n]]
         other = _costs(p, at.features(s, t, n), "identification.prior")[second.step_code[s, t, n]]
         values[s, t, n] = own + other
-    found = Rate().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
+    loss = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_a_gaussian_pays_its_bound() -> None:
@@ -93,10 +95,10 @@ def test_a_gaussian_pays_its_bound() -> None:
     at = scene([Rate()], data, replace(TINY, memory="gaussian"))
     bits = at.trace.bits
     assert bits is not None
-    values = {(s, t, n): at.trace.steps(bits)[s, t, n] for s, t, n in at.places}
+    values = {(s, t, n): at.trace.steps(bits)[s, t, n] for s, t, n in at.steps}
     assert not any(name.startswith("prior") for name in at.parameters)
-    found = Rate().loss(at.trace, data, at.schedule)
-    torch.testing.assert_close(found, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
+    loss = Rate().loss(at.trace, data, at.schedule)
+    torch.testing.assert_close(loss, at.schedule.weight * at.literal(values), rtol=0, atol=1e-12)
 
 
 def test_in_the_release_it_is_in_bits_and_its_gradient_reaches_codes_too() -> None:
@@ -104,17 +106,17 @@ def test_in_the_release_it_is_in_bits_and_its_gradient_reaches_codes_too() -> No
     data, term = vectors(4, 3), Rate(unit="bits", moves_codes=True)
     at = scene([term], data, NARROW)
     total = torch.zeros((), dtype=torch.float64)
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p = one_of(at.parameters, s)
         book = at.trace.codebook[s]
         soft = (-(at.trace.proposal[s, t * 3 + n] - book).square().sum(-1)).softmax(-1)
         hard = torch.eye(6, dtype=torch.float64)[at.trace.step_code[s, t, n]]
         cost = _costs(p, data.observation[data.observation_index[t, n]]) / math.log(2)
         total = total + at.schedule.weight[s] * at.weight(n) * ((hard + soft - soft.detach()) * cost).sum()
-    found = term.loss(at.trace, data, at.schedule).sum()
-    torch.testing.assert_close(found, total, rtol=0, atol=1e-12)
+    actual = term.loss(at.trace, data, at.schedule).sum()
+    torch.testing.assert_close(actual, total, rtol=0, atol=1e-12)
     expected = gradients(total, at.parameters)
-    for name, flow in gradients(found, at.parameters).items():
+    for name, flow in gradients(actual, at.parameters).items():
         torch.testing.assert_close(flow, expected[name], rtol=0, atol=1e-12, msg=name)
     assert expected["codebook"].abs().sum() > 0
 
@@ -123,6 +125,6 @@ def test_a_table_has_logits_of_its_own_for_every_symbol() -> None:
     data = symbols(4, 3)
     at = scene([Rate()], data, TABLE)
     cost = at.trace.steps(prior_cost(at.trace, "prior"))
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         logits = at.parameters["prior.table.weight"][s, data.observation_index[t, n]]
         torch.testing.assert_close(cost[s, t, n], -logits.log_softmax(-1), rtol=0, atol=1e-12)

@@ -28,7 +28,7 @@ def test_a_choice_and_its_execution(choice: Choice, weight: float, carrier: Arch
     assert data.classes is not None
     term, at = _scene(choice, weight, data, carrier)
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p, target = one_of(at.parameters, s), data.target[t, n]
         chosen = head(p, "choose", at.trace.steps(at.trace.side)[s, t, n], at.vector(s, t, n))
         if choice == "hierarchical":
@@ -43,12 +43,12 @@ def test_a_choice_and_its_execution(choice: Choice, weight: float, carrier: Arch
         else:
             done = head(p, "act", at.features(s, t, n), given.detach())
         values[s, t, n] = weight * choosing + error(done, target, False)
-    found = term.loss(at.trace, data, at.schedule)
+    loss = term.loss(at.trace, data, at.schedule)
     wanted = gradients(at.literal(values), at.parameters)
-    for name, flow in gradients(found, at.parameters).items():
+    for name, flow in gradients(loss, at.parameters).items():
         torch.testing.assert_close(flow, wanted[name], rtol=1e-10, atol=1e-10)
     assert ("choose.hidden1.weight" in at.parameters) == (raw and choice == "intent")
-    torch.testing.assert_close(found, at.literal(values), rtol=0, atol=1e-12)
+    torch.testing.assert_close(loss, at.literal(values), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("choice", ["hierarchical", "intent"])

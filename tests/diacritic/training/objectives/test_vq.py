@@ -15,7 +15,7 @@ def test_it_is_the_mean_distance_twice(second: int) -> None:
     term = Quantisation(commitment=0.7)
     at = scene([term], data, replace(TINY, identification=second))
     values = {}
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         p, total = one_of(at.parameters, s), torch.zeros((), dtype=torch.float64)
         for name, trace in (("codebook", at.trace), ("identification.codebook", at.trace.identification)):
             if trace is not None:
@@ -31,7 +31,7 @@ def test_codes_follow_proposals_and_proposals_commit_to_codes() -> None:
     follow = gradients(Quantisation(commitment=0).loss(at.trace, data, at.schedule), at.parameters)
     assert [name for name, value in follow.items() if value.abs().sum() > 0] == ["codebook"]
     wanted = torch.zeros_like(at.parameters["codebook"])
-    for s, t, n in at.places:
+    for s, t, n in at.steps:
         code = at.trace.step_code[s, t, n]
         away = at.parameters["codebook"][s, code] - at.trace.proposal[s, t * 3 + n]
         wanted[s, code] += 2 * away.detach() / 3 * at.weight(n)
