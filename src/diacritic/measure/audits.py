@@ -75,8 +75,8 @@ class Audit:
         if self.sufficient.answer != "yes":
             short = [c for c in self.controls if c.name.startswith(CARRIED) and c.passed is False]
             missing = f" Of what is required, {short[0].text}." if short else " It carries what is required."
-            known = any(c.name.startswith(CARRIED) and c.passed is not None for c in self.controls)
-            return "The policy does not do what the task asks." + missing * known + self._frames_used
+            examined = any(c.name.startswith(CARRIED) and c.passed is not None for c in self.controls)
+            return "The policy does not do what the task asks." + missing * examined + self._frames_used
         said = {
             "yes": "The policy decides correctly, and the state that it exposes is all of its memory",
             "no": "The policy decides correctly, but the state that it exposes is not all of its memory",
@@ -95,16 +95,16 @@ class Audit:
 
     def lines(self) -> list[str]:
         """The report."""
-        found = [f"{self.policy} on {self.task}", f"by {self.interface}; {self.occupancy}"]
+        lines = [f"{self.policy} on {self.task}", f"by {self.interface}; {self.occupancy}"]
         answers = {question: getattr(self, name) for name, question in QUESTIONS.items()}
         width = max(map(len, QUESTIONS.values()))
-        found += [f"  {question:{width}}  {item.answer}: {item.because}" for question, item in answers.items()]
+        lines += [f"  {question:{width}}  {item.answer}: {item.because}" for question, item in answers.items()]
         for part, title in _PARTS.items():
             rows = [control for control in self.controls if control.part == part]
-            found += [title] if rows else []
-            found += [f"  {control.name}: {_MARKS[control.passed]}  {control.text}" for control in rows]
-        found += ["Could not be done", *(f"  {text}" for text in self.not_done)] if self.not_done else []
-        return [*found, f"Verdict: {self.verdict}"]
+            lines += [title] if rows else []
+            lines += [f"  {control.name}: {_MARKS[control.passed]}  {control.text}" for control in rows]
+        lines += ["Could not be done", *(f"  {text}" for text in self.not_done)] if self.not_done else []
+        return [*lines, f"Verdict: {self.verdict}"]
 
     def to_dict(self) -> dict[str, Any]:
         parts = {name: getattr(self, name) for name in ("policy", "interface", "task", "occupancy")}
@@ -152,7 +152,7 @@ def audit(
         decodings, not_done = _decodings(scripted, audit_task, shuffles, seed)
         controls = list(behaviour.controls)
         for item in decodings:  # the classes must be found; a nuisance passes no judgement
-            passed, title = item.found if item.required else None, f"{item.variable} in {item.window}"
+            passed, title = item.detected if item.required else None, f"{item.variable} in {item.window}"
             controls.append(Control("rate", title, passed, item.line(), item.to_dict()))
         controls += _carried(adapter, audit_task) if isinstance(audit_task, SymbolicAuditTask) else []
         controls += _readout(scripted, audit_task, behaviour.finding.answer == "yes")
@@ -266,10 +266,10 @@ def _decodings(
                 not_done.append(f"{label.variable} in {window}, step {t + 1}: {obstacle}")
     drafts = [decode(label, states, shuffles, seed) for label, states in track(asked, "decoding")]
     pairs = zip(adjusted(drafts), asked, strict=True)
-    found = [bounded(item, label, states, seed) for item, (label, states) in pairs]
-    few = [item for item in found if item.found is None]
+    decodings = [bounded(item, label, states, seed) for item, (label, states) in pairs]
+    few = [item for item in decodings if item.detected is None]
     not_done += [f"{item.variable} in {item.window}: {item.rows} histories are too few to miss it in" for item in few]
-    return found, not_done
+    return decodings, not_done
 
 
 def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) -> list[Control]:
@@ -296,45 +296,45 @@ def _readout(scripted: ScriptedPolicy, audit_task: AuditTask, sufficient: bool) 
         controls.append(Control("rate", f"readout code, {window}", False if short else None, said, data))
     if isinstance(scripted.policy, Stepping) and hasattr(scripted.state(()), "code"):
         alone = ScriptedPolicy(Stepping(scripted.policy.policy, code_alone=True), audit_task)
-        found = _attributed(alone, audit_task, StateScripts())
-        controls += [replace(control, part="rate") for control in found]
+        attributed = _attributed(alone, audit_task, StateScripts())
+        controls += [replace(control, part="rate") for control in attributed]
     return controls
 
 
 def _attributed(scripted: ScriptedPolicy, audit_task: AuditTask, form: StateScripts | PastScripts) -> list[Control]:
     decide = decider(scripted, audit_task.decide)
-    found = attribute(
+    attribution = attribute(
         form, audit_task.episodes, audit_task.decisions, decide, most=audit_task.most_pairs, least=audit_task.least
     )
-    return intervention_controls(found, audit_task.occupancy)
+    return intervention_controls(attribution, audit_task.occupancy)
 
 
 def _interventions(scripted: ScriptedPolicy, audit_task: AuditTask, edge: Boundary) -> list[Control]:
     """Swap, shuffle, reset and freeze of the state, or of the whole past where no state can be written."""
     writable = scripted.policy.writable
     form, word = (StateScripts(), "state") if writable else (PastScripts(), "past")
-    found = [
+    controls = [
         replace(control, name=control.name.replace("code", word), text=control.text.replace("code", word))
         for control in _attributed(scripted, audit_task, form)
         if writable or not control.name.startswith("history shuffle")  # the same past put back would prove nothing
     ]
-    return [*found, Control("attribution", "episode boundary", not edge.leaks, edge.text)]
+    return [*controls, Control("attribution", "episode boundary", not edge.leaks, edge.text)]
 
 
-def _carries(found: Sequence[Decoding], adapter: PolicyAdapter) -> Finding:
-    classes = [item for item in found if item.required and item.found is not None]
+def _carries(decodings: Sequence[Decoding], adapter: PolicyAdapter) -> Finding:
+    classes = [item for item in decodings if item.required and item.detected is not None]
     if not classes:
         reason = "nothing is required, or no class could be decoded" if adapter.readable else "no state can be read"
         return Finding("not assessed", reason)
-    missing = [item for item in classes if not item.found]
+    missing = [item for item in classes if not item.detected]
     if missing:
         return Finding("no", f"not decoded: {_listed(missing)}")
     return Finding("yes", f"decoded: {_listed(classes)}")
 
 
-def _surplus(found: Sequence[Decoding]) -> Finding:
-    nuisances = [item for item in found if not item.required and item.found is not None]
-    told = [item for item in nuisances if item.found]
+def _surplus(decodings: Sequence[Decoding]) -> Finding:
+    nuisances = [item for item in decodings if not item.required and item.detected is not None]
+    told = [item for item in nuisances if item.detected]
     if told:
         return Finding("yes", f"decoded beyond Γ: {_listed(told)}")
     if not nuisances:

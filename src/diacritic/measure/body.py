@@ -47,7 +47,7 @@ class BodyMemory:
         return max(sure or self.steps, key=lambda step: step.centimetres)
 
     @property
-    def found(self) -> bool:
+    def detected(self) -> bool:
         """A separation that is both significant and large enough to be read through the sensor noise."""
         return self.worst.adjusted < LEVEL and self.worst.centimetres >= LEAST
 
@@ -59,7 +59,7 @@ class BodyMemory:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "found": self.found}
+        return {**asdict(self), "found": self.detected}
 
 
 def body_memory(
@@ -82,20 +82,20 @@ def body_memory(
     kinds, sizes = np.unique(labels, return_counts=True)
     if len(kinds) < 2 or sizes.min() < 2:
         raise UserError(variable, f"{dict(zip(kinds.tolist(), sizes.tolist(), strict=True))} episodes of each class")
-    place = np.asarray(positions, np.float64)[list(steps)]
+    coordinates = np.asarray(positions, np.float64)[list(steps)]
     if symbols is not None:
-        place = np.stack([_within(rows, symbols[t]) for rows, t in zip(place, steps, strict=True)])
-    groups = [place[:, labels == kind] for kind in kinds]
+        coordinates = np.stack([_within(rows, symbols[t]) for rows, t in zip(coordinates, steps, strict=True)])
+    groups = [coordinates[:, labels == kind] for kind in kinds]
     stats = import_optional("scipy.stats", "measure")
     distance, tests = [], []
     for one, two in zip(*np.triu_indices(len(kinds), 1), strict=True):
         means = [group.mean(1) for group in (groups[one], groups[two])]
         spreads = [np.maximum(group.std(1, ddof=1), _SHARP) for group in (groups[one], groups[two])]
         counts = sizes[one], sizes[two]
-        found = stats.ttest_ind_from_stats(
+        test = stats.ttest_ind_from_stats(
             means[0], spreads[0], counts[0], means[1], spreads[1], counts[1], equal_var=False
         )
-        tests.append(found.pvalue)
+        tests.append(test.pvalue)
         distance.append(100 * np.linalg.norm(means[0] - means[1], axis=1))
     raw = np.stack(tests, 1).reshape(len(steps), -1)  # [steps, pairs × axes]
     holm = import_optional("statsmodels.stats.multitest", "measure").multipletests(raw.reshape(-1), method="holm")[1]

@@ -15,12 +15,12 @@ from diacritic.tasks.protocol import SYMBOL, Ints, Question, Task
 def information(codes: ArrayLike, symbols: ArrayLike, question: Question, labels: Mapping[str, Ints]) -> Floats:
     """I(C_t;X|Z) in bits, [S, T], of codes [S, T, N]; `labels` are values of each episode [N], or of each step too."""
     seen = np.asarray(symbols)
-    known = {SYMBOL: seen, **labels}
+    variables = {SYMBOL: seen, **labels}
     names = (*question.given, question.about)
-    missing = [name for name in names if name not in known]
+    missing = [name for name in names if name not in variables]
     if missing:
         raise UserError(f"labels[{missing[0]}]", f"is unknown; there are {', '.join(labels) or 'none'}")
-    wanted = {name: np.asarray(known[name]) for name in names}
+    wanted = {name: np.asarray(variables[name]) for name in names}
     for name, values in wanted.items():
         if values.shape not in (seen.shape, seen.shape[1:]):
             raise UserError(f"labels[{name}]", f"shape {values.shape}, but there are {seen.shape[1]} episodes")

@@ -62,9 +62,11 @@ class Counts:
         table, size = checked_codes(codes, partition.cell.shape, codebook)
         width, key = partition.cells * size, np.empty(partition.cell.shape, np.int64)
         base = partition.cell * size
-        found = [_occupied(np.add(base, run, out=key).ravel()) for run in table]  # one run at a time stays in the cache
-        keys = np.concatenate([occupied + k * width for k, (occupied, _) in enumerate(found)])
-        counts = np.concatenate([count for _, count in found])
+        per_run = [
+            _occupied(np.add(base, run, out=key).ravel()) for run in table
+        ]  # one run at a time stays in the cache
+        keys = np.concatenate([occupied + k * width for k, (occupied, _) in enumerate(per_run)])
+        counts = np.concatenate([count for _, count in per_run])
         run, rest = np.divmod(keys, width)
         return Counts(partition, len(table), size, run, *np.divmod(rest, size), counts)
 
@@ -88,8 +90,8 @@ class Counts:
 
     def _by_step(self, values: Floats, entries: Ints | slice = slice(None)) -> Floats:
         steps = self.partition.cell.shape[0]
-        place = self.run[entries] * steps + self.partition.step[self.cell[entries]]
-        total = np.bincount(place, values, minlength=self.runs * steps).astype(np.float64, copy=False)
+        index = self.run[entries] * steps + self.partition.step[self.cell[entries]]
+        total = np.bincount(index, values, minlength=self.runs * steps).astype(np.float64, copy=False)
         return total.reshape(self.runs, steps)
 
     def _place(self, labels: Ints) -> Ints:
@@ -123,8 +125,8 @@ def checked_codes(
         raise UserError("codes", f"shape {table.shape}, but the recording has {shape[0]} steps of {shape[1]} episodes")
     low, high = int(table.min()), int(table.max())
     if low < 0 or (codebook is not None and high >= codebook):
-        known = "whole numbers from 0" if codebook is None else f"0…{codebook - 1}"
-        raise UserError("codes", f"the entry {low if low < 0 else high} is not a code; expected {known}")
+        allowed = "whole numbers from 0" if codebook is None else f"0…{codebook - 1}"
+        raise UserError("codes", f"the entry {low if low < 0 else high} is not a code; expected {allowed}")
     return table.astype(np.int64) if table.dtype == np.uint64 else table, codebook or high + 1
 
 
@@ -132,10 +134,10 @@ def _occupied(key: Ints) -> tuple[Ints, Ints]:
     """The keys that occur, ascending, and how often."""
     if int(key.max()) < max(_DENSE, 4 * len(key)):
         table = np.bincount(key)
-        found = np.flatnonzero(table)
-        return found, table[found]
-    found, count = np.unique(key, return_counts=True)
-    return found, count
+        occupied = np.flatnonzero(table)
+        return occupied, table[occupied]
+    occupied, count = np.unique(key, return_counts=True)
+    return occupied, count
 
 
 def _group_totals(key: Ints, count: Ints) -> Floats:

@@ -60,9 +60,9 @@ def explained_surplus(
     The regression has its own weights in every (Γ, Ō) cell, for a code may mean another position in each. The
     plug-in entropy is short of the truth and the loss beyond it: the bound is conservative twice.
     """
-    known = joint(memory, symbol)
-    surplus = conditional_entropy(code, known)
-    cells, values = one_hot(known), standardised(inputs)
+    given = joint(memory, symbol)
+    surplus = conditional_entropy(code, given)
+    cells, values = one_hot(given), standardised(inputs)
     if len(values) != len(cells):
         raise UserError("inputs", f"{len(values)} rows for {len(cells)} episodes")
     crossed = (cells[:, :, None] * values[:, None, :]).reshape(len(cells), -1)
@@ -101,10 +101,10 @@ def _penalty(features: Floats, codes: NDArray[np.int64], count: int) -> float:
 
 def _predict(train: Floats, codes: NDArray[np.int64], test: Floats, count: int, strength: float) -> Floats:
     """Probabilities of all codes for the test rows, a share that an unseen code deserves spread over all alike."""
-    known, rest = np.unique(codes), 1 / (len(codes) + 1)
+    present, rest = np.unique(codes), 1 / (len(codes) + 1)
     result = np.full((len(test), count), rest / count)
-    if len(known) == 1 or not len(test):
-        result[:, known] += 1 - rest
+    if len(present) == 1 or not len(test):
+        result[:, present] += 1 - rest
         return result
     model = import_optional("sklearn.linear_model", "measure").LogisticRegression(C=strength, max_iter=200)
     limits = import_optional("threadpoolctl", "measure").threadpool_limits
@@ -112,5 +112,5 @@ def _predict(train: Floats, codes: NDArray[np.int64], test: Floats, count: int, 
     with limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", unfinished)  # a fit that stops early predicts all the same, and bounds
         model.fit(train, codes)
-        result[:, known] += (1 - rest) * model.predict_proba(test)
+        result[:, present] += (1 - rest) * model.predict_proba(test)
     return result

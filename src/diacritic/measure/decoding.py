@@ -44,7 +44,7 @@ class Decoding:
     bits: float | None = None  # a lower bound on I(X; state | given), where the label is found
 
     @property
-    def found(self) -> bool | None:
+    def detected(self) -> bool | None:
         """Better than shuffled labels and than chance; None: not found, but among too few rows to be looked for."""
         better = self.adjusted <= LEVEL and self.accuracy > self.chance
         return True if better else None if self.rows < FEW else False
@@ -56,7 +56,7 @@ class Decoding:
         return f"{said} ({odds}){more}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "found": self.found}
+        return {**asdict(self), "found": self.detected}
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ def labels_of(window: str, t: int, symbols: Ints, memory: Ints, hidden: Mapping[
 
     A value that (Ō_t, Γ_t) tells is required, any other a nuisance; what Ō_t itself shows is not memory.
     """
-    known, none = joint(symbols, memory), np.zeros_like(memory)
+    given, none = joint(symbols, memory), np.zeros_like(memory)
     unseen = {name: values for name, values in hidden.items() if conditional_entropy(values, symbols) > POSITIVE}
-    parts = {name: values for name, values in unseen.items() if conditional_entropy(values, known) <= POSITIVE}
+    parts = {name: values for name, values in unseen.items() if conditional_entropy(values, given) <= POSITIVE}
     if conditional_entropy(memory, joint(symbols, *parts.values())) > POSITIVE:
-        parts = {"Γ": known}
+        parts = {"Γ": given}
     for name, values in parts.items():
         yield Label(name, window, t, True, values, symbols, none)
     for name, values in unseen.items():
-        if conditional_entropy(values, known) > POSITIVE:
+        if conditional_entropy(values, given) > POSITIVE:
             yield Label(name, window, t, False, values, symbols, memory)
 
 
@@ -127,22 +127,22 @@ def decode(label: Label, states: Floats, shuffles: int = SHUFFLES, seed: int = 0
     )
 
 
-def adjusted(found: Sequence[Decoding]) -> list[Decoding]:
+def adjusted(decodings: Sequence[Decoding]) -> list[Decoding]:
     """Holm over the nuisances: one of them found by chance is not a surplus."""
-    nuisances = [item for item in found if not item.required]
+    nuisances = [item for item in decodings if not item.required]
     if not nuisances:
-        return list(found)
+        return list(decodings)
     test = import_optional("statsmodels.stats.multitest", "measure").multipletests
     holm = iter(test([item.p for item in nuisances], method="holm")[1])
-    return [item if item.required else replace(item, adjusted=float(next(holm))) for item in found]
+    return [item if item.required else replace(item, adjusted=float(next(holm))) for item in decodings]
 
 
 def bounded(item: Decoding, label: Label, states: Floats, seed: int = 0) -> Decoding:
     """The same with a lower bound on I(X; state | given) in bits, where it was found among enough rows."""
-    if not item.found or item.rows < ENOUGH:
+    if not item.detected or item.rows < ENOUGH:
         return item
-    known = explained_surplus(label.values, label.memory, label.symbols, features(states), seed=seed)
-    return replace(item, bits=known.least)
+    surplus = explained_surplus(label.values, label.memory, label.symbols, features(states), seed=seed)
+    return replace(item, bits=surplus.least)
 
 
 def state_table(states: Sequence[Any]) -> Floats:

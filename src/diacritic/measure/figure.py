@@ -56,8 +56,8 @@ def draw(verdict: Verdict, path: Path, others: Sequence[Verdict] = ()) -> None:
     subject = verdict.subject
     axes.set(xlabel="step", ylabel="bits", xlim=(edges[0], edges[-1]))
     axes.set_title(f"{subject.task}, {subject.learner}", fontsize=10, wrap=True)
-    known = [rate for one in (verdict, *others) for rate in _rates(one)]
-    most = max(bits for bits in (*required, *profile.decision, *known, 1.0) if bits == bits)
+    rates = [rate for one in (verdict, *others) for rate in _rates(one)]
+    most = max(bits for bits in (*required, *profile.decision, *rates, 1.0) if bits == bits)
     axes.set_ylim(-0.06 * most, 1.22 * most)  # room for the names of the windows
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     write_picture(figure, path)

@@ -55,7 +55,7 @@ def class_error(actions: ArrayLike, expert: ArrayLike, label: ArrayLike) -> floa
     done, shown, classes = np.asarray(actions, np.float64), np.asarray(expert, np.float64), np.asarray(label)
     if done.shape != shown.shape or done.ndim != 2 or classes.shape != done.shape[:1]:
         raise UserError("actions", f"shape {done.shape} beside {shown.shape} of the expert and {classes.shape} labels")
-    known = np.unique(classes)
-    means = np.stack([shown[classes == value].mean(0) for value in known])
+    kinds = np.unique(classes)
+    means = np.stack([shown[classes == value].mean(0) for value in kinds])
     nearest = np.square(done[:, None] - means).sum(-1).argmin(1)
-    return float((known[nearest] != classes).mean())
+    return float((kinds[nearest] != classes).mean())

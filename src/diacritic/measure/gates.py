@@ -63,10 +63,10 @@ class Gate:
         memory, now = np.asarray(sufficiency, np.float64), np.asarray(instantaneous, np.float64)
         if memory.shape != now.shape or not memory.ndim:
             raise UserError("scores", f"shapes {memory.shape} and {now.shape}; each step needs both scores")
-        found = {name: self._part(name, memory, steps) for name, steps in self.memory.items()}
+        parts = {name: self._part(name, memory, steps) for name, steps in self.memory.items()}
         if not self.exact:
-            found |= {f"{name} decision": self._part(name, now, steps) for name, steps in self.decisions.items()}
-        return found
+            parts |= {f"{name} decision": self._part(name, now, steps) for name, steps in self.decisions.items()}
+        return parts
 
     def least(self, sufficiency: ArrayLike, instantaneous: ArrayLike) -> Floats:
         """The least score of each run [...]; 1 where nothing is required of it."""
@@ -109,9 +109,9 @@ class Gate:
             if success is None:
                 raise UserError(f"{self.name} gate", "it needs the closed-loop success; roll the policy out first")
             failures += [f"success {success:.3f}"] if success < self.success else []
-        known = {name: None if np.isnan(value) else value for name, value in parts.items()}
+        reported = {name: None if np.isnan(value) else value for name, value in parts.items()}
         least = float(self.least(sufficiency, instantaneous))
-        return Judgement(self.name, not failures, least, known, tuple(failures))
+        return Judgement(self.name, not failures, least, reported, tuple(failures))
 
     def _part(self, name: str, scores: Floats, steps: Steps) -> Floats:
         if min(steps) < 0 or max(steps) >= scores.shape[-1]:
@@ -119,9 +119,9 @@ class Gate:
         chosen = scores[..., list(steps)]
         if not self.averaged:
             return np.fmin.reduce(chosen, axis=-1)
-        known = ~np.isnan(chosen)
-        count = known.sum(-1)
-        return np.where(count > 0, np.where(known, chosen, 0).sum(-1) / np.maximum(count, 1), np.nan)
+        defined = ~np.isnan(chosen)
+        count = defined.sum(-1)
+        return np.where(count > 0, np.where(defined, chosen, 0).sum(-1) / np.maximum(count, 1), np.nan)
 
     def _wrong(self, error: Sequence[float] | None) -> list[str]:
         if error is None:

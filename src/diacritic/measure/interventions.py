@@ -86,16 +86,16 @@ class Trial:
         """What speaks against the code as the only carrier, by intervention; nothing where nothing is decided."""
         if self.swap is None or self.shuffle is None or self.reset is None:
             return {}
-        found = {}
+        reasons = {}
         if not self.swap.partner > CLEAR:
-            found["swap"] = f"{self.name}: swapped codes swap {self.swap.partner:.0%} of the decisions"
+            reasons["swap"] = f"{self.name}: swapped codes swap {self.swap.partner:.0%} of the decisions"
         if not self.shuffle.own > CLEAR:
             changed = 1 - self.shuffle.own
-            found["shuffle"] = f"{self.name}: another past with the same code changes {changed:.0%} of them"
+            reasons["shuffle"] = f"{self.name}: another past with the same code changes {changed:.0%} of them"
         if not self.reset.excess < DECISIVE and (self.exact or self._beyond_chance(self.reset)):
             told = self.reset.excess
-            found["reset"] = f"{self.name}: {told:.0%} of the pairs are still told apart without a code"
-        return found
+            reasons["reset"] = f"{self.name}: {told:.0%} of the pairs are still told apart without a code"
+        return reasons
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -211,11 +211,11 @@ def _play(
 def _decisions(policy: Policy, episodes: Episodes, steps: Sequence[int], decide: Decide) -> dict[int, Ints]:
     """What the unchanged policy decides in every episode."""
     everyone = np.arange(episodes.symbols.shape[1])
-    state, found, before = policy.begin(len(everyone)), {}, -1
+    state, decisions, before = policy.begin(len(everyone)), {}, -1
     for s in sorted(set(steps)):
         state, action = _play(policy, episodes, everyone, state, before + 1, s)
-        found[s], before = decide(action, s), s
-    return found
+        decisions[s], before = decide(action, s), s
+    return decisions
 
 
 def _moments(episodes: Episodes, s: int) -> list[int]:
@@ -281,8 +281,8 @@ def _try(
     reset = then(host, with_code(after(host), none)), then(donor, with_code(after(donor), none))
     frozen = then(host, after(host), mine)
 
-    def effect(found: Ints) -> Effect:
-        return Effect(_mass(share, found == own[donor]), _mass(share, found == own[host]))
+    def effect(decided: Ints) -> Effect:
+        return Effect(_mass(share, decided == own[donor]), _mass(share, decided == own[host]))
 
     kept = (reset[0] == own[host]) & (reset[1] == own[donor])
     crossed = (reset[0] == own[donor]) & (reset[1] == own[host])

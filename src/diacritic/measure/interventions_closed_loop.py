@@ -77,7 +77,7 @@ class Intervened(Policies):
     def step(
         self, seen: Floats, previous: Floats | None, symbols: Ints | None = None, frames: Frames | None = None
     ) -> tuple[Ints, Floats]:
-        found = super().step(seen, previous, symbols, frames)
+        outputs = super().step(seen, previous, symbols, frames)
         self._t += 1
         if self._t == self.at:
             if symbols is None:
@@ -86,7 +86,7 @@ class Intervened(Policies):
             self._interfere()
         if self._held is not None:
             self._put(FREEZE, self._held, CODE)
-        return found
+        return outputs
 
     def _interfere(self) -> None:
         """Exchange rows of the state; all variants are still alike here."""
@@ -110,12 +110,12 @@ class Intervened(Policies):
 
 def partners(symbols: Ints, classes: Ints, rng: np.random.Generator) -> NDArray[np.int64]:
     """For each episode another one with the same symbol and another class; itself where there is none."""
-    found = np.arange(len(symbols))
+    chosen = np.arange(len(symbols))
     for episode in range(len(symbols)):
         fitting = np.flatnonzero((symbols == symbols[episode]) & (classes != classes[episode]))
         if len(fitting):
-            found[episode] = rng.choice(fitting)
-    return found
+            chosen[episode] = rng.choice(fitting)
+    return chosen
 
 
 def _judged(name: str, at: int, decision: int, chosen: Ints, partner: NDArray[np.int64]) -> Trial:

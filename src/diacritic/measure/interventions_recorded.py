@@ -39,10 +39,10 @@ def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: S
         return torch.cdist(actions, means).argmin(1).numpy()
 
     most = PAIRS if demos.frames is None else PIXEL_PAIRS
-    found = attribute(policy, episodes, decisions, decide, most=most, least=TOLD)
+    attribution = attribute(policy, episodes, decisions, decide, most=most, least=TOLD)
     leak = reset_leak(policy, seen, before)
-    boundary = Control("attribution", "episode boundary", not leak.found, leak.line())
-    return [*intervention_controls(found, "expert occupancy"), boundary]
+    boundary = Control("attribution", "episode boundary", not leak.detected, leak.line())
+    return [*intervention_controls(attribution, "expert occupancy"), boundary]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class _Shown(Inputs):
         """Standardised observations, one-hot symbols where the carrier knows any, and frames where there are any."""
         looked = policy_view(run.task, demos.observations, demos.frames)
         count = run.weights["symbol.weight"].shape[0] if run.architecture.side == "symbol" else 0
-        known = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=count)
-        hot = torch.nn.functional.one_hot(known, count + 1)[..., :count].float() if count else None
+        symbols = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=count)
+        hot = torch.nn.functional.one_hot(symbols, count + 1)[..., :count].float() if count else None
         seen = run.scale.see(torch.from_numpy(looked))
         return _Shown(seen, seen, hot, None if demos.frames is None else torch.from_numpy(demos.frames))
 

@@ -73,14 +73,14 @@ class _Played:
         A state that comes back (Brent's search, bit by bit) is known for ever; so is a linear cell.
         """
         runs = len(right)
-        known, at = torch.ones(runs, dtype=torch.bool), torch.zeros(runs, dtype=torch.int64)
-        first, reached = state, {0: (state, right, known)}
+        certain, at = torch.ones(runs, dtype=torch.bool), torch.zeros(runs, dtype=torch.int64)
+        first, reached = state, {0: (state, right, certain)}
         anchor, period, taken = state, torch.zeros(runs, dtype=torch.int64), 0
         while taken < min(max(more, default=0), STEPPED) and not period.all():
             state, right = self.step(state, right, self.wait)
             taken += 1
             if taken in more:
-                reached[taken] = state, right, known
+                reached[taken] = state, right, certain
             period = torch.where((period == 0) & _same(state, anchor), taken - at, period)
             if taken & (taken - 1) == 0:  # a power of two
                 anchor, at = _where(period > 0, anchor, state), torch.where(period > 0, at, taken)
@@ -89,7 +89,7 @@ class _Played:
                 far, sure = self._returned(anchor, right, (extra - at) % period.clamp(min=1)), period > 0
                 jumped = self._jumped(first, extra)
                 state_then = far if jumped is None else _where(sure, far, jumped)
-                reached[extra] = state_then, right, sure if jumped is None else known
+                reached[extra] = state_then, right, sure if jumped is None else certain
         return reached
 
     def _returned(self, state: Any, right: Tensor, steps: Tensor) -> Any:
@@ -105,11 +105,11 @@ class _Played:
         _, x = entered(self.cohort.parameters, self.episodes.at(self.wait))
         return memory.after(self.cohort.parameters, state, x, steps)
 
-    def finish(self, state: Any, right: Tensor, known: Tensor) -> list[float | None]:
+    def finish(self, state: Any, right: Tensor, certain: Tensor) -> list[float | None]:
         for t in range(self.wait + 1, self.cohort.data.horizon):
             state, right = self.step(state, right, t)
         success = (right.double() * self.cohort.data.weight.double()).sum(-1)
-        return [value if sure else None for value, sure in zip(success.tolist(), known.tolist(), strict=True)]
+        return [value if sure else None for value, sure in zip(success.tolist(), certain.tolist(), strict=True)]
 
 
 def _parts(state: Any) -> dict[str, Tensor]:

@@ -35,8 +35,8 @@ def own_classes(
     wanted = _rows(latents, strata)
     missing = [values for values in wanted if values not in donors]
     if missing:
-        known = dict(zip(strata, missing[0], strict=True))
-        raise UserError("latents", f"no recorded episode has {known}; record all configurations")
+        configuration = dict(zip(strata, missing[0], strict=True))
+        raise UserError("latents", f"no recorded episode has {configuration}; record all configurations")
     chosen = np.array([donors[values] for values in wanted])
     seen, steps = np.asarray(symbols), len(expert.symbols)
     if seen.shape != (steps, len(chosen)):
@@ -71,10 +71,10 @@ def own_scores(machine: CodeMachine, model: Model, requirement: Requirement | No
     """Scores of a machine under its own occupancy; R_t too is that of the histories that it meets."""
     requirement = requirement or Requirement.of(model)
     occupancy = own_occupancy(machine, model)
-    found = scores(occupancy, replace(requirement, bits=(None,) * model.horizon))
+    step_scores = scores(occupancy, replace(requirement, bits=(None,) * model.horizon))
     return tuple(
         score if relation.transitive else _coloured(score, relation, cells)
-        for score, relation, cells in zip(found, requirement.relations, occupancy.steps, strict=True)
+        for score, relation, cells in zip(step_scores, requirement.relations, occupancy.steps, strict=True)
     )
 
 

@@ -19,11 +19,11 @@ class ResetLeak:
     actions: float  # largest difference of an action
 
     @property
-    def found(self) -> bool:
+    def detected(self) -> bool:
         return self.codes > 0 or self.actions > 0
 
     def line(self) -> str:
-        if not self.found:
+        if not self.detected:
             return "episodes played after others give the same codes and actions, bit by bit"
         return f"after other episodes {self.codes:.1%} of the codes differ, and actions by up to {self.actions:.3g}"
 

@@ -130,8 +130,8 @@ class Forward(PolicyAdapter):
     def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
         more = (_row(before),) if self._informed else ()
-        found = _without_gradient(self.policy, _row(seen), self._state, *more)
-        action, self._state = _several(found, 2, "forward", "(action, state)")
+        returned = _without_gradient(self.policy, _row(seen), self._state, *more)
+        action, self._state = _several(returned, 2, "forward", "(action, state)")
         return action
 
 
@@ -151,8 +151,10 @@ class Predicting(PolicyAdapter):
     def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
         shown = np.asarray(seen.number) if self._symbols and seen.number is not None else seen.vector
-        found = self.policy.predict(shown, state=self._state, episode_start=np.array([self._first]), deterministic=True)
-        action, self._state = _several(found, 2, "predict", "(action, state)")
+        returned = self.policy.predict(
+            shown, state=self._state, episode_start=np.array([self._first]), deterministic=True
+        )
+        action, self._state = _several(returned, 2, "predict", "(action, state)")
         self._first = False
         return action
 
@@ -199,8 +201,8 @@ class Stepping(PolicyAdapter):
 
     def act(self, seen: Observation, before: Observation) -> Any:
         _no_camera(seen)
-        found = _without_gradient(self.policy.step, self._state, _row(seen), _row(before))
-        self._state, code, action = _several(found, 3, "step", "(state, code, action)")
+        returned = _without_gradient(self.policy.step, self._state, _row(seen), _row(before))
+        self._state, code, action = _several(returned, 3, "step", "(state, code, action)")
         self._code = whole(code)
         return action
 
@@ -309,10 +311,10 @@ def _row(seen: Observation) -> Any:
     return _torch().from_numpy(np.asarray(seen.vector, np.float32)[None])
 
 
-def _several(found: Any, count: int, method: str, wanted: str) -> tuple[Any, ...]:
-    if not isinstance(found, tuple) or len(found) != count:
-        raise UserError(f"policy.{method}", f"gave a {type(found).__name__}; expected {wanted}")
-    return found
+def _several(returned: Any, count: int, method: str, wanted: str) -> tuple[Any, ...]:
+    if not isinstance(returned, tuple) or len(returned) != count:
+        raise UserError(f"policy.{method}", f"gave a {type(returned).__name__}; expected {wanted}")
+    return returned
 
 
 def _no_camera(seen: Observation) -> None:

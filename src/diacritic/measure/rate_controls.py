@@ -89,11 +89,11 @@ def rate_controls(
     positions = demos.observations[..., list(demos.convention.position_columns)].astype(np.float64)
     controls = []
     for name, steps in windows.items():
-        found = window_intervals(codes, classes, steps)
-        controls.append(Control("rate", f"interval, {name}", None, _described(found), [*found.rate]))
+        intervals = window_intervals(codes, classes, steps)
+        controls.append(Control("rate", f"interval, {name}", None, _described(intervals), [*intervals.rate]))
         if positions[list(steps)].std(1).any():  # without noise a waiting arm stands still
             controls += _position(name, codes, demos, positions, steps)
-        if found.surplus is not None and found.surplus.value > NEGLIGIBLE:
+        if intervals.surplus is not None and intervals.surplus.value > NEGLIGIBLE:
             controls += _surplus(name, codes, classes, demos, task, positions, steps)
         bits = {
             question.title: float(information(codes[None], demos.symbols, question, labels)[0, list(steps)].mean())
@@ -104,11 +104,11 @@ def rate_controls(
     return controls
 
 
-def _described(found: WindowIntervals) -> str:
-    said = f"{found.rate.value:.2f} bit (95 % {found.rate.low:.2f}–{found.rate.high:.2f})"
-    if found.surplus is None:
+def _described(intervals: WindowIntervals) -> str:
+    said = f"{intervals.rate.value:.2f} bit (95 % {intervals.rate.low:.2f}–{intervals.rate.high:.2f})"
+    if (surplus := intervals.surplus) is None:
         return said
-    return f"{said}, of these H(C|Γ,Ō) {found.surplus.value:.2f} ({found.surplus.low:.2f}–{found.surplus.high:.2f})"
+    return f"{said}, of these H(C|Γ,Ō) {surplus.value:.2f} ({surplus.low:.2f}–{surplus.high:.2f})"
 
 
 def _position(name: str, codes: Ints, demos: Demos, positions: Floats, steps: Sequence[int]) -> list[Control]:
@@ -135,8 +135,8 @@ def _surplus(
     for what, inputs in (("the initial state", start), ("that and the body's path", np.hstack([start, path]))):
         if not (inputs.std(0) > 1e-9).any():
             continue
-        found = explained_surplus(codes[middle], classes.memory[middle], classes.symbols[middle], inputs)
-        told.append(f"{what} explains at least {found.least:.2f} of {found.surplus:.2f} bit")
-        bits[what] = found.least
+        explained = explained_surplus(codes[middle], classes.memory[middle], classes.symbols[middle], inputs)
+        told.append(f"{what} explains at least {explained.least:.2f} of {explained.surplus:.2f} bit")
+        bits[what] = explained.least
     said = f"at step {middle + 1} {', '.join(told)}"
     return [Control("rate", f"surplus content, {name}", None, said, bits)] if told else []

@@ -95,11 +95,11 @@ def score_cohort(codes: ArrayLike, classes: Classes, codebook: int | None = None
     symbol, memory, action = (cells.coarse[name] for name in ("symbols", "memory", "action"))
     required, decision = np.array(classes.required), np.array(classes.decision)
     rate, left = counts.code_entropy(symbol), counts.left(memory, symbol)
-    met, known = counts.occupied(symbol), counts.occupied(memory)
+    met, occupied = counts.occupied(symbol), counts.occupied(memory)
     seen, classed = (_kinds(cells, labels) for labels in (symbol, memory))
     episodes = cells.cell.shape[1]
     sufficiency, surplus = _explained(left, required).clip(0, 1), counts.code_entropy(memory)
-    corrected = _explained(left + correction(known, met, episodes), required + correction(classed, seen, episodes))
+    corrected = _explained(left + correction(occupied, met, episodes), required + correction(classed, seen, episodes))
     budget = Budget(60.0)
     for t, relation in classes.loose.items():
         surplus[:, t] = corrected[:, t] = np.nan

@@ -83,8 +83,8 @@ def examine_recorded(
             more.append(_replicated(run, judged, *again))
         if effort.interventions and memory_of(run.architecture).state == "carrier":
             how = effort.interventions, effort.seed, effort.threads
-            found = attribute_closed_loop(run.task, run.policies(), group.binner, *how)
-            more += intervention_controls(found, "closed loop")
+            attribution = attribute_closed_loop(run.task, run.policies(), group.binner, *how)
+            more += intervention_controls(attribution, "closed loop")
         verdicts.append(_examine(run, judged, more, f"{held.episodes} {'held-out' if first[k] else 'fresh'} episodes"))
     return verdicts
 
@@ -180,9 +180,9 @@ def _own(group: Group, k: int, own: Rollouts, judged: _Judged, demos: Demos, who
     assert own.symbols is not None  # a stored run brings its binner
     for window, names in pending(task).items():
         for name in names:
-            found = body_memory(positions, own.choices[name], task.windows[window], name, window, own.symbols[k])
+            body = body_memory(positions, own.choices[name], task.windows[window], name, window, own.symbols[k])
             title = f"body memory, {name} in {window}"
-            controls.append(Control("attribution", title, not found.found, found.line(), found.to_dict()))
+            controls.append(Control("attribution", title, not body.detected, body.line(), body.to_dict()))
     cells = previous_actions(own.executed[k], own.choices, task.windows, pending(task))
     bad = failures(cells)
     worst = max(cells, key=lambda cell: cell.accuracy - cell.chance, default=None)
@@ -203,7 +203,7 @@ def _own_gate(own: Rollouts, k: int, judged: _Judged, gate: Gate, demos: Demos, 
     except UserError as problem:
         return Control("sufficiency", "own occupancy", None, str(problem))
     scores = score_cohort(own.codes[k : k + 1], classes)
-    both = [bool(gate.passes(found.sufficiency, found.instantaneous)[0]) for found in (judged.scores, scores)]
+    both = [bool(gate.passes(scored.sufficiency, scored.instantaneous)[0]) for scored in (judged.scores, scores)]
     return same_verdict("own occupancy", both, "under own occupancy")
 
 
@@ -232,11 +232,11 @@ def _replicated(run: StoredRun, judged: _Judged, fresh: Demos, classes: Classes)
 def _recorded_leaks(demos: Demos) -> Control:
     """What the acceptance checks of the recording found."""
     checks = (demos.acceptance or {}).get("checks", {})
-    known = [checks[name] for name in ("leaks", "pixel leaks") if name in checks]
-    if not known:
+    recorded = [checks[name] for name in ("leaks", "pixel leaks") if name in checks]
+    if not recorded:
         return Control("attribution", "raw observations", None, "not probed; run `diacritic probe` on the recording")
-    passed = all(check["passed"] for check in known)
-    first = known[0]["text"].splitlines()[0]
+    passed = all(check["passed"] for check in recorded)
+    first = recorded[0]["text"].splitlines()[0]
     return Control("attribution", "raw observations", passed, f"leak probes of the recording: {first}")
 
 

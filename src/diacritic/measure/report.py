@@ -28,8 +28,8 @@ def show(verdict: Verdict, console: Console | None = None) -> None:
     console.print(Text(f"run {subject.run}; {subject.occupancy}", style="dim"))
     answers = _grid()
     for name, question in QUESTIONS.items():
-        found = getattr(verdict, name)
-        answers.add_row(Text(question), Text(found.answer, _mood(name, found.answer)), Text(found.because))
+        finding = getattr(verdict, name)
+        answers.add_row(Text(question), Text(finding.answer, _mood(name, finding.answer)), Text(finding.because))
     console.print(answers)
     console.print(Text("Controls", style="bold"))
     console.print(_controls(verdict.controls))
@@ -44,7 +44,7 @@ def summary(verdicts: Sequence[Verdict], console: Console | None = None) -> None
     for head in ("run", "learner", "seed", "sufficient", "surplus", "code alone"):
         table.add_column(head, justify="right" if head == "seed" else "left")
     for verdict in verdicts:
-        answers = [Text(found := getattr(verdict, name).answer, _mood(name, found)) for name in QUESTIONS]
+        answers = [Text(answer := getattr(verdict, name).answer, _mood(name, answer)) for name in QUESTIONS]
         table.add_row(verdict.subject.run, verdict.subject.learner, str(verdict.subject.seed), *answers)
     console.print(table)
     passed = sum(verdict.sufficient.answer == "yes" for verdict in verdicts)
@@ -56,15 +56,15 @@ def summary(verdicts: Sequence[Verdict], console: Console | None = None) -> None
 
 def _agreement(verdicts: Sequence[Verdict], name: str, first: str, second: str) -> list[str]:
     """Two verdicts of every run that has both, as a table; nothing where there are none."""
-    found = [
+    pairs = [
         (control.data["first"], control.data["second"], verdict.subject.seed)
         for verdict in verdicts
         for control in verdict.controls
         if control.name == name and control.data is not None
     ]
-    if not found:
+    if not pairs:
         return []
-    one, two, seeds = zip(*found, strict=True)
+    one, two, seeds = zip(*pairs, strict=True)
     return [*agreement(one, two, seeds, (first, second)), ""]
 
 

@@ -41,23 +41,23 @@ def resolution_sweep(
     seed: int = 0,
 ) -> list[Resolution]:
     """One run's codes [T, N] given symbols [T, N] and raw positions [T, N, axes] in metres, over the chosen steps."""
-    code, seen, place = np.asarray(codes), np.asarray(symbols), np.asarray(positions, np.float64)
-    if code.shape != seen.shape or place.shape[:2] != seen.shape or place.ndim != 3:
-        reason = f"shape {place.shape} beside symbols {seen.shape} and codes {code.shape}"
+    code, seen, coordinates = np.asarray(codes), np.asarray(symbols), np.asarray(positions, np.float64)
+    if code.shape != seen.shape or coordinates.shape[:2] != seen.shape or coordinates.ndim != 3:
+        reason = f"shape {coordinates.shape} beside symbols {seen.shape} and codes {code.shape}"
         raise UserError("positions", f"{reason}; expected [steps, episodes, axes]")
     if not len(steps) or min(steps) < 0 or max(steps) >= len(seen):
         raise UserError("steps", f"expected some of the steps 0…{len(seen) - 1}, not {list(steps)}")
-    if not np.isfinite(place).all() or not place[list(steps)].std(1).any():
+    if not np.isfinite(coordinates).all() or not coordinates[list(steps)].std(1).any():
         raise UserError("positions", "they never vary or are not finite; give the raw end-effector positions")
     if any(metres <= 0 for metres in grids):
         raise UserError("grids", "a cell size must be positive, in metres")
     shuffles = np.random.default_rng(seed).spawn(permutations)
-    found = []
+    resolutions = []
     for metres in (None, *grids):
         rows = []
         for t in steps:
-            given = joint(seen[t], *([] if metres is None else np.floor(place[t] / metres).astype(np.int64).T))
+            given = joint(seen[t], *([] if metres is None else np.floor(coordinates[t] / metres).astype(np.int64).T))
             null = [conditional_entropy(shuffled_within(code[t], seen[t], shuffle), given) for shuffle in shuffles]
             rows.append((conditional_entropy(code[t], given), np.mean(null)))
-        found.append(Resolution(metres, *(float(value) for value in np.mean(rows, axis=0))))
-    return found
+        resolutions.append(Resolution(metres, *(float(value) for value in np.mean(rows, axis=0))))
+    return resolutions

@@ -33,18 +33,18 @@ class Played:
 
     def save(self) -> None:
         """`rollout.json` and `rollout.npz` beside every run."""
-        found = self.rollouts
-        assert found.symbols is not None  # a stored run brings its binner
-        latents = {f"latent:{name}": values for name, values in found.latents.items()}
+        rollouts = self.rollouts
+        assert rollouts.symbols is not None  # a stored run brings its binner
+        latents = {f"latent:{name}": values for name, values in rollouts.latents.items()}
         for k, run in enumerate(self.group.runs):
-            codes, symbols = found.codes[k], found.symbols[k]
+            codes, symbols = rollouts.codes[k], rollouts.symbols[k]
             document: dict[str, Any] = {
                 "format": FORMAT,
                 "seed": self.seed,
                 "until": self.until,
-                **found.summary(k),
+                **rollouts.summary(k),
                 "own_rate": [conditional_entropy(c, o) for c, o in zip(codes, symbols, strict=True)],
-                "by_episode": {name: found.outcome[name][k].tolist() for name in found.shares},
+                "by_episode": {name: rollouts.outcome[name][k].tolist() for name in rollouts.shares},
             }
             write_npz(run.path / "rollout.npz", codes=codes.astype(np.uint16), symbols=symbols, **latents)
             write_json(run.path / "rollout.json", document)
@@ -71,8 +71,8 @@ def rollouts(runs: RunsLike, episodes: int, seed: int, until: str | None, thread
     for group in groups(run_paths(runs)):
         first = 0 if until is None else takeover(group.task, until)
         with working(f"{group.task.name}: {len(group.runs)} policies × {episodes} episodes"):
-            found = play(group.task, group.policies(), episodes, seed, group.binner, threads, first)
-        played = Played(group, found, seed, until)
+            outcome = play(group.task, group.policies(), episodes, seed, group.binner, threads, first)
+        played = Played(group, outcome, seed, until)
         if save:
             played.save()
         yield played

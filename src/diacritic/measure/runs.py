@@ -116,21 +116,21 @@ def _symbolic(
     certificate: Path | None,
 ) -> Iterator[Judged]:
     """Runs on symbolic tasks, those of one task and learner together."""
-    known: dict[str, Requirement] = {}
-    found: dict[tuple[str, str], Judged] = {}
+    requirements: dict[str, Requirement] = {}
+    judged: dict[tuple[str, str], Judged] = {}
     for path, manifest in manifests.items():
         name = manifest.model_sha256 or manifest.task
-        if name not in known:
+        if name not in requirements:
             model = run_model(path, manifest, None if isinstance(task, Demos) else task)
             with working(f"certifying {model.name}"):
-                known[name] = _requirement(model, need, certificate)
-        requirement, run = known[name], load_run(path)
+                requirements[name] = _requirement(model, need, certificate)
+        requirement, run = requirements[name], load_run(path)
         title = requirement.model.name or manifest.task
         subject = Subject(path.name, title, manifest.learner, manifest.seed, "codes on every history, exact weights")
         with working(f"examining {path.name}"):
             verdict = examine_symbolic(subject, requirement, run.shape, run.architecture, run.weights)
-        found.setdefault((name, manifest.learner), []).append((path, verdict))
-    yield from found.values()
+        judged.setdefault((name, manifest.learner), []).append((path, verdict))
+    yield from judged.values()
 
 
 def _requirement(model: Model, need: Answer | None, certificate: Path | None) -> Requirement:

@@ -46,18 +46,18 @@ def scores(occupancy: ExpertTrace, requirement: Requirement | None = None) -> tu
 def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Floats, budget: Budget) -> StepScore:
     cells, relation, bits = occupancy.steps[t], requirement.relations[t], requirement.bits[t]
     level, weight, seen = occupancy.model.graph.levels[t], cells.weight, cells.observation
-    known = joint(seen, cells.code)
+    given = joint(seen, cells.code)
     law, kind = level.law[cells.node], relation.kind[cells.node]
     decision = conditional_entropy(law, seen, weight)
     surplus = sufficiency = None
     if relation.transitive:
         bits = conditional_entropy(kind, seen, weight)
-        sufficiency = explained(conditional_entropy(kind, known, weight), bits)
+        sufficiency = explained(conditional_entropy(kind, given, weight), bits)
         surplus = conditional_entropy(cells.code, joint(seen, kind), weight)
     elif bits is not None:
         exact = (cells.share == 1).all()  # each node has one code, so that the model's own masses count
         masses = level.mass[cells.node] if exact else whole_numbers(weight)
-        sufficiency = explained(uncoloured(relation, kind, known, budget, masses), bits)
+        sufficiency = explained(uncoloured(relation, kind, given, budget, masses), bits)
     policy, expert = occupancy.machine.act[cells.code, seen], laws[law]
     wrong = expert[np.arange(len(policy)), policy.argmax(axis=1)] == 0
     return StepScore(
@@ -66,7 +66,7 @@ def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Float
         bits,
         decision,
         sufficiency,
-        explained(conditional_entropy(law, known, weight), decision),
+        explained(conditional_entropy(law, given, weight), decision),
         surplus,
         float(weight @ abs(policy - expert).sum(axis=1)) / 2,
         float(weight[wrong].sum()),
@@ -91,10 +91,10 @@ def content(occupancy: ExpertTrace, labels: ArrayLike | Sequence[Ints]) -> tuple
         raise UserError("labels", "a merged graph has no episodes; give one array of node labels a level")
     label = _fitting(labels, len(episodes.weight))
     weight = episodes.weight.astype(np.float64)
-    found: list[float] = []
+    bits: list[float] = []
     for cells, node, seen in zip(occupancy.steps, episode_nodes(occupancy.model), episodes.observation.T, strict=True):
-        found.append(mutual_information(cells.code[node], label, seen, weight))  # a tree: cell k is node k
-    return tuple(found)
+        bits.append(mutual_information(cells.code[node], label, seen, weight))  # a tree: cell k is node k
+    return tuple(bits)
 
 
 def latent_labels(model: Model) -> Ints:
@@ -125,12 +125,12 @@ def uncoloured(
     with the best colouring found, so that no memory is overrated.
     """
     budget = budget or Budget(60.0)
-    place, kinds = joint(cell), np.asarray(kind, np.int64)
-    label, count = rank(pair(place, kinds))
+    cells, kinds = joint(cell), np.asarray(kind, np.int64)
+    label, count = rank(pair(cells, kinds))
     one = representatives(label, count)
     total_of = group_sums(label, np.ones(len(label), np.int64) if masses is None else masses, count)
     total, left = sum(int(mass) for mass in total_of), 0.0
-    for members in blocks(place[one]):
+    for members in blocks(cells[one]):
         if len(members) > 1:
             weights = [int(mass) for mass in total_of[members]]
             conflicts = bitmasks(relation.conflict_matrix(kinds[one[members]]))

@@ -49,16 +49,16 @@ def examine_symbolic(
         machine = machines({name: value[None] for name, value in weights.items()}, architecture, model)[0].greedy()
         evaluation = evaluate_symbolic(machine, requirement)
         controls = [*_machine_controls(machine, requirement, evaluation), _confused(machine, listed)]
-        found = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
+        attribution = attribute(MachinePolicy(machine), listed, list(windows.decisions.values()))
     else:
         evaluation = evaluate_symbolic(_episodes(policy, shown, model), requirement)
         peak = f"the readout code alone has up to {max(evaluation.rate):.2f} bit; no rate is claimed"
         controls = [_closed_loop(evaluation), Control("rate", "readout", None, peak)]
-        found = attribute(policy, shown, list(windows.decisions.values()))
+        attribution = attribute(policy, shown, list(windows.decisions.values()))
     controls.append(construction(architecture))
-    controls += intervention_controls(found, "every history")
+    controls += intervention_controls(attribution, "every history")
     leak = reset_leak(policy, shown.observations, shown.previous)
-    controls.append(Control("attribution", "episode boundary", not leak.found, leak.line()))
+    controls.append(Control("attribution", "episode boundary", not leak.detected, leak.line()))
     profile = Profile(evaluation.rate.tolist(), list(requirement.bits), decision, plateaus(requirement.bits))
     return judge(subject, evaluation.judgement, profile, controls, is_sole_carrier(architecture))
 
@@ -78,11 +78,13 @@ def _confused(machine: CodeMachine, listed: Episodes) -> Control:
         np.stack(list(rows)).astype(np.int64) for rows in (codes, listed.symbols, listed.previous, listed.laws)
     )
     trace = ExpertTrace(code, symbol, previous, law, listed.weights)
-    found = conflicts(trace)
+    confusions = conflicts(trace)
     text = (
-        f"{len(found)}; the heaviest: {found[0]}" if found else "no state holds histories that need different actions"
+        f"{len(confusions)}; the heaviest: {confusions[0]}"
+        if confusions
+        else "no state holds histories that need different actions"
     )
-    return Control("sufficiency", "conflicts", None, text, [asdict(one) for one in found])
+    return Control("sufficiency", "conflicts", None, text, [asdict(one) for one in confusions])
 
 
 def _one_hot(listed: Episodes, model: Model) -> Episodes:

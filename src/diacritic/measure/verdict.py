@@ -74,13 +74,13 @@ class Profile:
 
     def excess(self) -> dict[str, float]:
         """Mean rate less mean requirement of each window; windows with an unproved step are left out."""
-        found = {}
+        excess = {}
         for name, steps in self.windows.items():
             pairs = [(self.rate[t], self.required[t]) for t in steps]
-            known = [rate - bits for rate, bits in pairs if rate is not None and bits is not None]
-            if known and len(known) == len(pairs):
-                found[name] = math.fsum(known) / len(known)
-        return found
+            differences = [rate - bits for rate, bits in pairs if rate is not None and bits is not None]
+            if differences and len(differences) == len(pairs):
+                excess[name] = math.fsum(differences) / len(differences)
+        return excess
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,15 @@ def same_verdict(name: str, both: Sequence[bool], where: str, more: str = "") ->
     return Control("sufficiency", name, first == second, said, {"first": first, "second": second})
 
 
-def intervention_controls(found: Attribution, where: str) -> list[Control]:
+def intervention_controls(attribution: Attribution, where: str) -> list[Control]:
     """The four interventions as controls; a freeze passes no judgement."""
-    if not found.trials:
+    if not attribution.trials:
         said = "no two histories look alike and ask for different actions: there is nothing to attribute"
         return [Control("attribution", f"interventions, {where}", None, said)]
-    trials = [trial for trial in found.trials if trial.swap is not None]
+    trials = [trial for trial in attribution.trials if trial.swap is not None]
     if not trials:
         said = "the policy does not tell apart histories that ask for different actions: there is nothing to attribute"
-        return [Control("attribution", f"interventions, {where}", None, said, _trials(found))]
+        return [Control("attribution", f"interventions, {where}", None, said, _trials(attribution))]
     wanted = {
         "swap": ("code swap", "partner", "of the decisions become the partner's"),
         "shuffle": ("history shuffle", "own", "of the decisions stay with the code"),
@@ -173,13 +173,13 @@ def intervention_controls(found: Attribution, where: str) -> list[Control]:
         values = [getattr(effect, share) for trial in trials if (effect := getattr(trial, kind)) is not None]
         passed = None if kind == "freeze" else not any(kind in trial.against for trial in trials)
         said = f"{_range(values)} {text}"
-        data = _trials(found) if kind == "swap" else None
+        data = _trials(attribution) if kind == "swap" else None
         controls.append(Control("attribution", f"{name}, {where}", passed, said, data))
     return controls
 
 
-def _trials(found: Attribution) -> list[dict[str, Any]]:
-    return [asdict(trial) for trial in found.trials]
+def _trials(attribution: Attribution) -> list[dict[str, Any]]:
+    return [asdict(trial) for trial in attribution.trials]
 
 
 def _range(values: Sequence[float]) -> str:

@@ -21,12 +21,12 @@ class Windows:
     def reported(self, required: Sequence[float]) -> dict[str, Steps]:
         """The steps over which a rate is averaged: a window, and the decision that ends it if memory is required."""
         ends = set(self.decisions.values())
-        found = {}
+        windows = {}
         for name, steps in self.memory.items():
             after = steps[-1] + 1
             more = (after,) if after in ends and required[after] > POSITIVE else ()
-            found[name] = (*steps, *more)
-        return found
+            windows[name] = (*steps, *more)
+        return windows
 
 
 def task_windows(task: Task) -> Windows:

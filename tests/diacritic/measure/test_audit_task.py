@@ -27,8 +27,8 @@ def test_the_closed_loop_is_that_of_the_machine(name: str, seed: int, codes: int
     model = build(name)
     machine = random_machine(model, codes, seed).greedy()
     task = SymbolicAuditTask(model)
-    found = task.closed_loop(ScriptedPolicy(adapt(Tables(machine, model)), task))
-    assert found == pytest.approx(closed_loop(machine, model).success)
+    rollout = task.closed_loop(ScriptedPolicy(adapt(Tables(machine, model)), task))
+    assert rollout == pytest.approx(closed_loop(machine, model).success)
 
 
 @pytest.mark.parametrize("name", ["gap", "reveal", "stochastic-expert"])
@@ -36,9 +36,9 @@ def test_a_certified_machine_succeeds(name: str) -> None:
     model = build(name)
     machine = from_certified(certify(model).machine, model).greedy()
     task = SymbolicAuditTask(model)
-    found = task.behave(ScriptedPolicy(adapt(Tables(machine, model)), task))
-    assert found.finding.answer == "yes"
-    assert [control.passed for control in found.controls] == [True, True]
+    actual = task.behave(ScriptedPolicy(adapt(Tables(machine, model)), task))
+    assert actual.finding.answer == "yes"
+    assert [control.passed for control in actual.controls] == [True, True]
 
 
 def test_without_dynamics_the_recorded_world_answers() -> None:
@@ -55,11 +55,11 @@ def test_a_wrong_decision_is_counted_where_it_is_made() -> None:
             return "take 0" if observation == "decide1" else super().act(observation)
 
     task = SymbolicAuditTask(build("gap"))
-    found = task.behave(ScriptedPolicy(adapt(Stubborn()), task))
-    assert found.finding.answer == "no"
-    assert found.controls[0].data == {"step 7": 0.5}
-    assert found.controls[0].text == "right throughout with probability 0.500; wrong at step 7 (50.0%)"
-    assert found.controls[1].data == pytest.approx(0.5)
+    actual = task.behave(ScriptedPolicy(adapt(Stubborn()), task))
+    assert actual.finding.answer == "no"
+    assert actual.controls[0].data == {"step 7": 0.5}
+    assert actual.controls[0].text == "right throughout with probability 0.500; wrong at step 7 (50.0%)"
+    assert actual.controls[1].data == pytest.approx(0.5)
 
 
 def test_what_is_asked_follows_the_staircase() -> None:
@@ -109,6 +109,6 @@ def test_too_large_a_task_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_many_branches_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_task, "BRANCH_LIMIT", 3)
     gap = SymbolicAuditTask(build("gap"))
-    found = gap.behave(ScriptedPolicy(adapt(Open()), gap))
-    assert found.controls[1].passed is None
-    assert found.finding.because == "on the expert's histories every action is the expert's with probability 1.000"
+    actual = gap.behave(ScriptedPolicy(adapt(Open()), gap))
+    assert actual.controls[1].passed is None
+    assert actual.finding.because == "on the expert's histories every action is the expert's with probability 1.000"

@@ -51,21 +51,21 @@ class Copyist:
 
 
 def test_a_copy_of_the_expert_is_found_right_and_whole(demos: Demos) -> None:
-    found = audit(Copyist(demos), demos, episodes=2, shuffles=499)
-    controls = {control.name: control for control in found.controls}
-    assert (found.sufficient.answer, found.carries.answer, found.sole.answer) == ("yes", "yes", "yes")
+    outcome = audit(Copyist(demos), demos, episodes=2, shuffles=499)
+    controls = {control.name: control for control in outcome.controls}
+    assert (outcome.sufficient.answer, outcome.carries.answer, outcome.sole.answer) == ("yes", "yes", "yes")
     assert controls["expert's histories"].data == {"side": 0.0, "slot": 0.0}
     assert controls["closed loop"].data == 1.0
-    assert {item.variable for item in found.decodings if item.required} == {"side", "slot"}
-    assert found.surplus.answer == "yes"  # it never forgets the side
-    assert "side (gap2)" in found.surplus.because
+    assert {item.variable for item in outcome.decodings if item.required} == {"side", "slot"}
+    assert outcome.surplus.answer == "yes"  # it never forgets the side
+    assert "side (gap2)" in outcome.surplus.because
 
 
 def test_a_lost_class_is_counted(demos: Demos) -> None:
     audit_task = RecordedAuditTask(demos, played=0)
-    found = audit_task.behave(ScriptedPolicy(adapt(Copyist(demos, blind=True)), audit_task))
-    wrong = found.controls[0].data
-    assert found.finding.answer == "no"
+    actual = audit_task.behave(ScriptedPolicy(adapt(Copyist(demos, blind=True)), audit_task))
+    wrong = actual.controls[0].data
+    assert actual.finding.answer == "no"
     assert wrong["side"] == 0
     assert wrong["slot"] == pytest.approx(0.5, abs=0.1)
 

@@ -28,56 +28,56 @@ def audited(policy: Any, task: Any = MODEL) -> Audit:
     return audit(policy, task, shuffles=199)
 
 
-def answers(found: Audit) -> tuple[str, ...]:
-    return found.sufficient.answer, found.carries.answer, found.surplus.answer, found.sole.answer
+def answers(audit: Audit) -> tuple[str, ...]:
+    return audit.sufficient.answer, audit.carries.answer, audit.surplus.answer, audit.sole.answer
 
 
-def control(found: Audit, name: str) -> Control:
-    return next(item for item in found.controls if item.name == name)
+def control(audit: Audit, name: str) -> Control:
+    return next(item for item in audit.controls if item.name == name)
 
 
 def test_a_state_that_carries_everything() -> None:
-    found = audited(Open())
-    assert answers(found) == ("yes", "yes", "yes", "yes")
-    assert found.surplus.because == "decoded beyond Γ: seen at step 1 (steps 4–5), seen at step 1 (steps 6–7), " + (
+    audit = audited(Open())
+    assert answers(audit) == ("yes", "yes", "yes", "yes")
+    assert audit.surplus.because == "decoded beyond Γ: seen at step 1 (steps 4–5), seen at step 1 (steps 6–7), " + (
         "seen at step 2 (steps 6–7)"
     )
     few = "in step 3: 8 histories are too few to miss it in"  # the second cue has not been shown yet
-    assert found.not_done == (f"seen at step 2 {few}", f"seen at step 1 {few}")
-    assert found.verdict == (
+    assert audit.not_done == (f"seen at step 2 {few}", f"seen at step 1 {few}")
+    assert audit.verdict == (
         "The policy decides correctly, and the state that it exposes is all of its memory. No rate is claimed."
     )
 
 
 def test_what_is_forgotten_is_not_decoded() -> None:
-    found = audited(Careful())
-    assert answers(found) == ("yes", "yes", "no", "yes")
-    assert all(item.bits is None for item in found.decodings)  # 32 rows are too few for a bound
+    audit = audited(Careful())
+    assert answers(audit) == ("yes", "yes", "no", "yes")
+    assert all(item.bits is None for item in audit.decodings)  # 32 rows are too few for a bound
 
 
 def test_memory_outside_the_state_is_found_out() -> None:
-    found = audited(Sly())
-    assert answers(found) == ("yes", "no", "no", "no")
-    assert found.sole.because.startswith("state swap, every history: 0% of the decisions become the partner's")
-    assert "is not all of its memory" in found.verdict
+    audit = audited(Sly())
+    assert answers(audit) == ("yes", "no", "no", "no")
+    assert audit.sole.because.startswith("state swap, every history: 0% of the decisions become the partner's")
+    assert "is not all of its memory" in audit.verdict
 
 
 def test_an_opaque_policy_is_judged_by_what_it_does() -> None:
-    found = audited(Closed())
-    assert answers(found) == ("yes", "not assessed", "not assessed", "not assessed")
-    assert [text.split(":")[0] for text in found.not_done] == ["its state cannot be read"] * 2
-    names = [item.name for item in found.controls if item.part == "attribution"]
+    audit = audited(Closed())
+    assert answers(audit) == ("yes", "not assessed", "not assessed", "not assessed")
+    assert [text.split(":")[0] for text in audit.not_done] == ["its state cannot be read"] * 2
+    names = [item.name for item in audit.controls if item.part == "attribution"]
     assert names == [f"past {change}, every history" for change in ("swap", "reset", "freeze")] + ["episode boundary"]
-    assert control(found, "past swap, every history").passed is True
-    assert "stays open" in found.verdict
+    assert control(audit, "past swap, every history").passed is True
+    assert "stays open" in audit.verdict
 
 
 def test_what_survives_a_reset_fails_the_boundary_alone() -> None:
-    found = audited(Clinging())
-    failed = [item.name for item in found.controls if item.passed is False]
+    audit = audited(Clinging())
+    failed = [item.name for item in audit.controls if item.passed is False]
     assert failed == ["episode boundary"]
     assert (
-        found.sole.because
+        audit.sole.because
         == "episode boundary: something survives reset(): an episode goes differently after another one"
     )
 
@@ -88,9 +88,9 @@ def test_a_policy_that_forgets_is_not_sufficient() -> None:
             self.state[:] = 0
             return super().act(observation)
 
-    found = audited(Forgetful())
-    assert answers(found) == ("no", "no", "no", "not assessed")
-    assert "does not do what the task asks" in found.verdict
+    audit = audited(Forgetful())
+    assert answers(audit) == ("no", "no", "no", "not assessed")
+    assert "does not do what the task asks" in audit.verdict
 
 
 class Reading(Open):
@@ -103,13 +103,13 @@ class Reading(Open):
 
 
 def test_a_readout_code_that_under_counts_is_refused() -> None:
-    found = audited(Reading())
-    step = control(found, "readout code, steps 4–5")
+    audit = audited(Reading())
+    step = control(audit, "readout code, steps 4–5")
     assert step.passed is False
     assert step.data == pytest.approx({"rate": 1.0, "required": 4.0})  # two bits at one of two steps
     assert "it under-counts by 3.00 at least; refused as a rate" in step.text
-    assert found.refused
-    assert found.verdict.endswith("Its readout code under-counts and is refused as a rate.")
+    assert audit.refused
+    assert audit.verdict.endswith("Its readout code under-counts and is refused as a rate.")
 
 
 def test_a_code_that_holds_enough_is_refused_all_the_same() -> None:
@@ -119,36 +119,36 @@ def test_a_code_that_holds_enough_is_refused_all_the_same() -> None:
             self.code = int(self.state @ [100, 10, 1])
             return action
 
-    found = audited(Full())
-    rows = [item for item in found.controls if item.name.startswith("readout code")]
+    audit = audited(Full())
+    rows = [item for item in audit.controls if item.name.startswith("readout code")]
     assert [item.passed for item in rows] == [None] * 3
     assert all("refused as a rate all the same" in item.text for item in rows)
-    assert not found.refused
+    assert not audit.refused
 
 
 def test_the_code_of_a_bypass_decides_nothing() -> None:
-    found = audited(Bypassing(MODEL))
-    assert found.interface.startswith("begin(batch)")
-    assert found.refused
-    assert (found.sole.answer, control(found, "state swap, every history").passed) == ("yes", True)
-    swap = control(found, "code swap, every history")
+    audit = audited(Bypassing(MODEL))
+    assert audit.interface.startswith("begin(batch)")
+    assert audit.refused
+    assert (audit.sole.answer, control(audit, "state swap, every history").passed) == ("yes", True)
+    swap = control(audit, "code swap, every history")
     assert (swap.part, swap.passed) == ("rate", False)
 
 
 def test_modules_and_lerobot_policies_are_audited() -> None:
     torch.manual_seed(0)
-    found = audited(Cell(len(MODEL.graph.actions)), MODEL)
-    assert found.sufficient.answer == "no"
-    assert found.carries.answer == "yes"  # it adds up all that it sees
+    audit = audited(Cell(len(MODEL.graph.actions)), MODEL)
+    assert audit.sufficient.answer == "no"
+    assert audit.carries.answer == "yes"  # it adds up all that it sees
     queued = audited(Queued(len(MODEL.graph.actions)), SymbolicEnv(MODEL))
     assert queued.sufficient.answer == "no"
     assert queued.policy == "Queued"
 
 
 def test_classes_with_one_history_are_not_decoded() -> None:
-    found = audited(Open(), build("reveal", modes=4))
-    assert found.carries.answer == "not assessed"
-    assert any("decoding it would be memorising it" in text for text in found.not_done)
+    audit = audited(Open(), build("reveal", modes=4))
+    assert audit.carries.answer == "not assessed"
+    assert any("decoding it would be memorising it" in text for text in audit.not_done)
 
 
 def test_a_state_without_numbers_is_moved_but_not_decoded() -> None:
@@ -162,9 +162,9 @@ def test_a_state_without_numbers_is_moved_but_not_decoded() -> None:
             first, second = seen.get("cue1", 0), seen.get("cue2", 0)
             return {"decide1": f"take {first}", "decide2": f"put {second}"}.get(observation, "wait")
 
-    found = audited(Diary())
-    assert answers(found) == ("yes", "not assessed", "not assessed", "yes")
-    assert found.not_done == ("nothing was decoded: policy.state: holds a str, which is not an array of numbers",)
+    audit = audited(Diary())
+    assert answers(audit) == ("yes", "not assessed", "not assessed", "yes")
+    assert audit.not_done == ("nothing was decoded: policy.state: holds a str, which is not an array of numbers",)
 
 
 def test_the_package_offers_the_audit_and_nothing_else() -> None:
@@ -175,16 +175,16 @@ def test_the_package_offers_the_audit_and_nothing_else() -> None:
 
 
 def test_the_report_says_everything(tmp_path: Path) -> None:
-    found = audit(Reading(), MODEL, shuffles=19, name="reader")
-    text = "\n".join(found.lines())
+    outcome = audit(Reading(), MODEL, shuffles=19, name="reader")
+    text = "\n".join(outcome.lines())
     assert text.startswith("reader on gap gap1=1 gap2=1 R1=4 R2=4\nby reset() and act(observation); every history\n")
     for part in ("Decides correctly?", "Behaviour", "Interventions", "Verdict: The policy decides correctly"):
         assert part in text
-    document = json.loads(found.save(tmp_path / "audit.json").read_text(encoding="utf-8"))
+    document = json.loads(outcome.save(tmp_path / "audit.json").read_text(encoding="utf-8"))
     assert document["format"] == "diacritic-audit/1"
     assert document["sole"]["answer"] == "yes"
-    assert len(document["decodings"]) == len(found.decodings) > 0
-    assert [item["name"] for item in document["controls"]] == [item.name for item in found.controls]
+    assert len(document["decodings"]) == len(outcome.decodings) > 0
+    assert [item["name"] for item in document["controls"]] == [item.name for item in outcome.controls]
     assert list(tmp_path.iterdir()) == [tmp_path / "audit.json"]
 
 

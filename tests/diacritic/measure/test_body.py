@@ -13,22 +13,22 @@ STEPS, EPISODES, NOISE = 6, 128, 0.002
 
 def poses(growth: float, classes: np.ndarray, seed: int = 0) -> np.ndarray:
     """Positions whose class means drift apart along y, to `growth` metres at the last step."""
-    place = np.random.default_rng(seed).normal(0.4, NOISE, (STEPS, len(classes), 3))
+    positions = np.random.default_rng(seed).normal(0.4, NOISE, (STEPS, len(classes), 3))
     drift = growth * np.linspace(0, 1, STEPS)
-    place[..., 1] += drift[:, None] * (classes - classes.mean())
-    return place
+    positions[..., 1] += drift[:, None] * (classes - classes.mean())
+    return positions
 
 
 def test_a_class_that_grows_into_the_pose_is_found() -> None:
     classes = np.arange(EPISODES) % 2
-    found = body_memory(poses(0.02, classes), classes, range(STEPS), "slot", "gap2")
-    assert found.found
-    assert found.worst.t == STEPS - 1
-    assert found.worst.centimetres == pytest.approx(2, abs=0.15)
-    assert found.worst.adjusted < 1e-14
-    assert found.steps[0].adjusted > LEVEL
-    assert found.line().startswith("slot in gap2: class means 0.")
-    assert found.to_dict()["found"] is True
+    body = body_memory(poses(0.02, classes), classes, range(STEPS), "slot", "gap2")
+    assert body.detected
+    assert body.worst.t == STEPS - 1
+    assert body.worst.centimetres == pytest.approx(2, abs=0.15)
+    assert body.worst.adjusted < 1e-14
+    assert body.steps[0].adjusted > LEVEL
+    assert body.line().startswith("slot in gap2: class means 0.")
+    assert body.to_dict()["found"] is True
 
 
 def test_noise_alone_and_small_shifts_are_cleared() -> None:
@@ -38,35 +38,35 @@ def test_noise_alone_and_small_shifts_are_cleared() -> None:
     small = body_memory(poses(0.003, classes), classes, range(STEPS))
     assert small.worst.adjusted < LEVEL
     assert small.worst.centimetres < LEAST
-    assert not small.found
+    assert not small.detected
 
 
 def test_of_four_classes_the_two_furthest_apart_count() -> None:
     classes = np.arange(EPISODES) % 4
-    found = body_memory(poses(0.01, classes), classes, [STEPS - 1])
-    assert found.worst.centimetres == pytest.approx(3, abs=0.2)
+    body = body_memory(poses(0.01, classes), classes, [STEPS - 1])
+    assert body.worst.centimetres == pytest.approx(3, abs=0.2)
 
 
 def test_what_the_symbol_shows_is_no_secret() -> None:
     classes = np.arange(EPISODES) % 2
     hover = (np.arange(EPISODES) % 3 == 0) | (classes == 1)  # seen, and correlated with the class
-    place = poses(0.0, classes)
-    place[..., 2] += 0.06 * hover
-    assert body_memory(place, classes, range(STEPS)).found
-    symbols = np.broadcast_to(hover.astype(int), place.shape[:2])
-    assert not body_memory(place, classes, range(STEPS), symbols=symbols).found
-    leaning = place + poses(0.02, classes, 1)
-    assert body_memory(leaning, classes, range(STEPS), symbols=symbols).found
+    positions = poses(0.0, classes)
+    positions[..., 2] += 0.06 * hover
+    assert body_memory(positions, classes, range(STEPS)).detected
+    symbols = np.broadcast_to(hover.astype(int), positions.shape[:2])
+    assert not body_memory(positions, classes, range(STEPS), symbols=symbols).detected
+    leaning = positions + poses(0.02, classes, 1)
+    assert body_memory(leaning, classes, range(STEPS), symbols=symbols).detected
 
 
 def test_a_pose_without_any_spread_is_judged_all_the_same() -> None:
     classes = np.arange(8) % 2
     still = np.zeros((2, 8, 3))
-    assert not body_memory(still, classes, [0, 1]).found
+    assert not body_memory(still, classes, [0, 1]).detected
     still[1, :, 0] = 0.01 * classes
-    found = body_memory(still, classes, [0, 1])
-    assert found.found
-    assert found.worst.t == 1
+    body = body_memory(still, classes, [0, 1])
+    assert body.detected
+    assert body.worst.t == 1
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ rows = st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=1, max_size=20)
 
 
 @given(rows)
-def test_information_is_the_literal_difference(found: list[tuple[int, int, int, int]]) -> None:
-    c, o, x, z = (np.array(column) for column in zip(*found, strict=True))
+def test_information_is_the_literal_difference(drawn: list[tuple[int, int, int, int]]) -> None:
+    c, o, x, z = (np.array(column) for column in zip(*drawn, strict=True))
     for given_names, condition in ((("symbol",), [o]), (("z",), [z]), (("symbol", "z"), [o, z]), ((), [0 * o])):
-        known = list(zip(*(values.tolist() for values in condition), strict=True))
-        both = list(zip(known, x.tolist(), strict=True))
+        conditions = list(zip(*(values.tolist() for values in condition), strict=True))
+        both = list(zip(conditions, x.tolist(), strict=True))
         arguments = np.stack([c, 0 * c])[:, None], o[None], Question("x", given_names), {"x": x, "z": z}
         bits = information(*arguments)
-        expected = literal_entropy(c.tolist(), known) - literal_entropy(c.tolist(), both)
+        expected = literal_entropy(c.tolist(), conditions) - literal_entropy(c.tolist(), both)
         assert bits[0, 0] == pytest.approx(expected, abs=1e-12)
         assert bits[1, 0] == 0
 

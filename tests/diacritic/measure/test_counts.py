@@ -28,24 +28,24 @@ def test_entropies_and_occupied_cells_of_every_run(
     pair = 3 * y + x
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "_DENSE", dense)  # 0: sorting instead of tables
-        found = Counts.of(codes, Partition.of(y=y, pair=pair))
-        given_y, given_pair = (found.partition.coarse[name] for name in ("y", "pair"))
-        rate, left, occupied = found.code_entropy(given_y), found.left(given_pair, given_y), found.occupied(given_y)
+        actual = Counts.of(codes, Partition.of(y=y, pair=pair))
+        given_y, given_pair = (actual.partition.coarse[name] for name in ("y", "pair"))
+        rate, left, occupied = actual.code_entropy(given_y), actual.left(given_pair, given_y), actual.occupied(given_y)
     for s in range(runs):
         for t in range(steps):
             code, seen = codes[s, t].tolist(), y[t].tolist()
-            known = list(zip(code, seen, strict=True))
+            coded = list(zip(code, seen, strict=True))
             assert rate[s, t] == pytest.approx(literal_entropy(code, seen), abs=1e-12)
-            assert left[s, t] == pytest.approx(literal_entropy(x[t].tolist(), known), abs=1e-12)
-            assert occupied[s, t] == len(set(known))
+            assert left[s, t] == pytest.approx(literal_entropy(x[t].tolist(), coded), abs=1e-12)
+            assert occupied[s, t] == len(set(coded))
 
 
 def test_what_the_code_decides_leaves_exactly_nothing() -> None:
     x = np.random.default_rng(0).integers(0, 3, (2, 50))
-    found = Counts.of(x[None], Partition.of(none=np.zeros_like(x), x=x))
-    names = found.partition.coarse
-    assert (found.left(names["x"], names["none"]) == 0).all()
-    assert (found.code_entropy(names["x"]) == 0).all()
+    actual = Counts.of(x[None], Partition.of(none=np.zeros_like(x), x=x))
+    names = actual.partition.coarse
+    assert (actual.left(names["x"], names["none"]) == 0).all()
+    assert (actual.code_entropy(names["x"]) == 0).all()
 
 
 def test_variables_of_other_lengths_are_refused() -> None:

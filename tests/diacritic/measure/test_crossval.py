@@ -36,17 +36,17 @@ def test_a_code_that_was_never_learned_has_a_finite_cost(random: np.random.Gener
 
 
 def test_position_explains_the_surplus_that_encodes_it_and_no_other(random: np.random.Generator) -> None:
-    memory, place = random.integers(0, 2, 500), random.uniform(-1, 1, (500, 2))
-    half = (place[:, 0] > 0).astype(int)
+    memory, position = random.integers(0, 2, 500), random.uniform(-1, 1, (500, 2))
+    half = (position[:, 0] > 0).astype(int)
     coin, symbol = random.integers(0, 2, 500), np.zeros(500, int)
     # which half a code means depends on the class, and a coin is kept besides
     code = 4 * memory + 2 * (half ^ memory) + coin
-    both = explained_surplus(code, memory, symbol, place)
+    both = explained_surplus(code, memory, symbol, position)
     assert both.surplus == pytest.approx(2, abs=0.02)
     assert 0.75 < both.least < 1.0
-    blind = explained_surplus(2 * memory + coin, memory, symbol, place)
+    blind = explained_surplus(2 * memory + coin, memory, symbol, position)
     assert blind.least < 0.02
-    assert explained_surplus(memory, memory, symbol, place).surplus == 0
+    assert explained_surplus(memory, memory, symbol, position).surplus == 0
 
 
 def test_one_column_a_label_and_no_constant_channel() -> None:

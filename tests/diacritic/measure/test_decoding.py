@@ -38,29 +38,29 @@ def label(values: np.ndarray, memory: np.ndarray = ALIKE, required: bool = True)
 
 def test_a_label_in_the_state_is_found_with_its_bits() -> None:
     states = np.hstack([NOISE, CUE[:, None] + 0.01 * RNG.normal(size=(N, 1))])
-    found = decode(label(CUE), states, shuffles=99)
-    assert (found.accuracy, found.p, found.found, found.rows, found.t) == (1.0, 0.01, True, N, 5)
-    told = bounded(found, label(CUE), states)
+    decoding = decode(label(CUE), states, shuffles=99)
+    assert (decoding.accuracy, decoding.p, decoding.detected, decoding.rows, decoding.t) == (1.0, 0.01, True, N, 5)
+    told = bounded(decoding, label(CUE), states)
     assert told.bits is not None
     assert 0.9 < told.bits <= told.hidden == pytest.approx(1.0, abs=0.02)
     assert "at least" in told.line()
 
 
 def test_noise_tells_nothing() -> None:
-    found = decode(label(CUE), NOISE, shuffles=99)
-    assert found.found is False
-    assert bounded(found, label(CUE), NOISE) is found
-    assert decode(label(CUE), np.ones((N, 4)), shuffles=19).found is False  # a state that never varies
+    decoding = decode(label(CUE), NOISE, shuffles=99)
+    assert decoding.detected is False
+    assert bounded(decoding, label(CUE), NOISE) is decoding
+    assert decode(label(CUE), np.ones((N, 4)), shuffles=19).detected is False  # a state that never varies
 
 
 def test_what_gamma_tells_of_a_nuisance_does_not_count() -> None:
     """The nuisance is mostly the cue: a state with the cue alone tells much of it, but nothing beyond the cue."""
     nuisance = np.where(RNG.random(N) < 0.2, 1 - CUE, CUE)
     state = CUE[:, None] + 0.01 * RNG.normal(size=(N, 1))
-    assert decode(label(nuisance), state, shuffles=99).found is True
+    assert decode(label(nuisance), state, shuffles=99).detected is True
     beyond = label(nuisance, CUE, required=False)
-    assert decode(beyond, state, shuffles=99).found is False
-    assert decode(beyond, np.hstack([state, nuisance[:, None]]), shuffles=99).found is True
+    assert decode(beyond, state, shuffles=99).detected is False
+    assert decode(beyond, np.hstack([state, nuisance[:, None]]), shuffles=99).detected is True
 
 
 def test_a_ring_needs_the_second_probe() -> None:
@@ -95,9 +95,9 @@ def test_the_literal_twin_agrees(seed: int, rows: int, count: int) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=30), st.integers(0, 99))
 def test_labels_are_shuffled_within_what_is_given(pairs: list[tuple[int, int]], seed: int) -> None:
     given_, values = (np.array(column) for column in zip(*pairs, strict=True))
-    found = shuffled_within(values, given_, np.random.default_rng(seed))
+    actual = shuffled_within(values, given_, np.random.default_rng(seed))
     for cell in np.unique(given_):
-        assert sorted(found[given_ == cell]) == sorted(values[given_ == cell])
+        assert sorted(actual[given_ == cell]) == sorted(values[given_ == cell])
 
 
 def test_shuffles_do_move_labels() -> None:
@@ -109,32 +109,32 @@ def test_the_parts_of_gamma_are_asked_and_what_is_seen_is_not() -> None:
     one, two, z = (np.tile(np.repeat([0, 1], k), 16 // (2 * k)) for k in (1, 2, 4))
     seen = one  # the first cue is before the eyes
     hidden = {"one": one, "two": two, "z": z}
-    found = list(labels_of("gap", 3, seen, two, hidden))
-    assert [(item.variable, item.required) for item in found] == [("two", True), ("z", False)]
-    found = list(labels_of("gap", 3, seen, two + 2 * z, {"two": two}))  # nothing hidden tells the rest of Γ
-    assert [(item.variable, item.required) for item in found] == [("Γ", True)]
+    actual = list(labels_of("gap", 3, seen, two, hidden))
+    assert [(item.variable, item.required) for item in actual] == [("two", True), ("z", False)]
+    actual = list(labels_of("gap", 3, seen, two + 2 * z, {"two": two}))  # nothing hidden tells the rest of Γ
+    assert [(item.variable, item.required) for item in actual] == [("Γ", True)]
 
 
 def test_holm_is_taken_over_nuisances_alone() -> None:
     def item(required: bool, p: float) -> Decoding:
         return Decoding("x", "gap", 1, required, N, 1.0, 0.5, 0.5, p, p, 1.0)
 
-    found = adjusted([item(True, 0.04), item(False, 0.02), item(False, 0.03)])
-    assert [one.adjusted for one in found] == pytest.approx([0.04, 0.04, 0.04])
+    actual = adjusted([item(True, 0.04), item(False, 0.02), item(False, 0.03)])
+    assert [one.adjusted for one in actual] == pytest.approx([0.04, 0.04, 0.04])
     assert [one.adjusted for one in adjusted([item(True, 0.04)])] == [0.04]
 
 
 def test_better_than_shuffled_but_worse_than_chance_is_not_found() -> None:
     """Probes that lean on a held-out row's twin guess it wrong: one right among many is no discovery."""
     poor = Decoding("x", "gap", 1, False, 32, 0.03, 0.5, 0.0, 0.01, 0.01, 1.0)
-    assert poor.found is False
-    assert replace(poor, accuracy=0.6).found is True
+    assert poor.detected is False
+    assert replace(poor, accuracy=0.6).detected is True
 
 
 def test_few_rows_leave_the_question_open() -> None:
     some = label(np.array([0, 1, 0, 1]))
     few = decode(Label("x", "gap", 0, True, some.values, ALIKE[:4], ALIKE[:4]), NOISE[:4], shuffles=9)
-    assert few.found is None
+    assert few.detected is None
     assert label(np.array([*CUE[:-1], 7])).obstacle() is not None
     assert label(CUE).obstacle() is None
 

@@ -61,43 +61,43 @@ def recorded(codes: np.ndarray, errors: dict[str, float] | None = None) -> Evalu
 
 @pytest.mark.parametrize("machine", [certified_machine(), forgetful()], ids=["certified", "forgetful"])
 def test_a_machine_is_judged_by_its_exact_scores_and_closed_loop(machine: CodeMachine) -> None:
-    found = evaluate_symbolic(machine, NEED)
+    evaluation = evaluate_symbolic(machine, NEED)
     steps, success = scores(teacher_forced(machine.greedy(), MODEL), NEED), closed_loop(machine.greedy(), MODEL).success
-    assert found.success == success
-    assert found.rate.tolist() == [step.rate for step in steps]
+    assert evaluation.success == success
+    assert evaluation.rate.tolist() == [step.rate for step in steps]
     for threshold in (0.5, THRESHOLD, 0.95):
-        assert found.judge(threshold) == judge_scores("external", steps, success, threshold)
-    assert found.judgement == found.judge(THRESHOLD)
-    assert found.sufficient == (machine.codes > 1)
+        assert evaluation.judge(threshold) == judge_scores("external", steps, success, threshold)
+    assert evaluation.judgement == evaluation.judge(THRESHOLD)
+    assert evaluation.sufficient == (machine.codes > 1)
 
 
 def test_an_unproved_requirement_fails_the_gate_by_name() -> None:
     unproved = Requirement(MODEL, NEED.relations, (None,) * MODEL.horizon)
     steps = scores(teacher_forced(certified_machine(), MODEL), unproved)
     assert all(step.requirement is not None for step in steps)  # classes prove it: nothing depends on the statement
-    found = evaluate_symbolic(certified_machine(), NEED)
+    evaluation = evaluate_symbolic(certified_machine(), NEED)
     nobody = Evaluation(
-        found.judgement,
-        found.windows,
-        found.rate,
-        np.where(np.arange(len(found.rate)) == 2, np.nan, found.requirement),
-        found.decision,
-        found.sufficiency,
-        found.instantaneous,
-        found.conditional_surplus,
-        gate=found.gate,
+        evaluation.judgement,
+        evaluation.windows,
+        evaluation.rate,
+        np.where(np.arange(len(evaluation.rate)) == 2, np.nan, evaluation.requirement),
+        evaluation.decision,
+        evaluation.sufficiency,
+        evaluation.instantaneous,
+        evaluation.conditional_surplus,
+        gate=evaluation.gate,
         success=1.0,
-        error=found.error,
+        error=evaluation.error,
     )
     assert nobody.judge(THRESHOLD).failures[0] == "step 3: the requirement is not proved"
 
 
 def test_what_is_not_a_machine_is_judged_by_its_episodes() -> None:
-    found = evaluate_symbolic(episodes(), NEED)
-    assert (found.success, found.sufficient) == (0.75, False)
-    assert found.judgement.failures == ("success 0.750",)
-    assert found.judge(0.5) is found.judgement
-    row = found.row()
+    evaluation = evaluate_symbolic(episodes(), NEED)
+    assert (evaluation.success, evaluation.sufficient) == (0.75, False)
+    assert evaluation.judgement.failures == ("success 0.750",)
+    assert evaluation.judge(0.5) is evaluation.judgement
+    row = evaluation.row()
     assert row["kl_bits"] == {"steps 3–4": 0.5}
     assert row["scores"] == {"steps 3–4": {"S_Gamma": None, "S_G": None}}
 
@@ -112,9 +112,9 @@ def test_codes_on_recorded_episodes() -> None:
 
 
 def test_a_readout_is_judged_by_its_decisions() -> None:
-    found = recorded(np.zeros((3, 4), int), {"goal": 0.0})
-    assert found.sufficient
-    assert not found.judge(THRESHOLD).passed  # what the code alone would get
+    actual = recorded(np.zeros((3, 4), int), {"goal": 0.0})
+    assert actual.sufficient
+    assert not actual.judge(THRESHOLD).passed  # what the code alone would get
     assert recorded(np.stack([CUE] * 3), {"goal": 0.25}).judgement.failures == ("goal: 0.250 of the classes wrong",)
 
 

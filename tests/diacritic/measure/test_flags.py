@@ -37,18 +37,18 @@ def test_four_per_cent_of_errors_fail_the_gate_without_a_leak() -> None:
     wrong = np.isin(np.arange(100), [0, 1, 50, 51])
     symbols = np.stack([slot, np.full(100, 5), np.full(100, 6)])
     codes = np.stack([slot, slot ^ wrong, slot ^ wrong])
-    found = score_cohort(codes[None], Classes.of(symbols, np.stack([0 * slot, 0 * slot, 1 + slot])))
+    scored = score_cohort(codes[None], Classes.of(symbols, np.stack([0 * slot, 0 * slot, 1 + slot])))
     left = -0.04 * log2(0.04) - 0.96 * log2(0.96)
     score = 1 - left
     assert left == pytest.approx(0.242, abs=5e-4)
     assert score == pytest.approx(0.758, abs=5e-4)
-    assert found.instantaneous[0, 2] == pytest.approx(score, abs=1e-12)
+    assert scored.instantaneous[0, 2] == pytest.approx(score, abs=1e-12)
     windows = Windows({"gap2": (1,)}, {"slot": 2})
     run = Evidence(
         float(wrong.mean()),
-        float(found.rate[0, 1]),
-        bool(full(windows).passes(found.sufficiency, found.instantaneous)[0]),
-        bool(kept(windows, "gap2").passes(found.sufficiency, found.instantaneous)[0]),
+        float(scored.rate[0, 1]),
+        bool(full(windows).passes(scored.sufficiency, scored.instantaneous)[0]),
+        bool(kept(windows, "gap2").passes(scored.sufficiency, scored.instantaneous)[0]),
     )
     assert run.class_error < CORRECT
     assert run.flags == ("B", "B′")

@@ -60,11 +60,11 @@ def test_frames_that_are_exchanged_change_what_uses_them(answer: Any, by: str, u
     audit = dia.audit(Selects(by), answer, shuffles=2)
     (control,) = [each for each in audit.controls if each.name == "needed frames, D1"]
     assert (control.data["frames"], control.data["step"]) == ((SHOWN,), USED + 1)
-    found = [control.data[name] for name in ("needed", "recent", "others")]
-    assert [share for share, right in zip(found, used, strict=True) if right is not None] == [
+    actual = [control.data[name] for name in ("needed", "recent", "others")]
+    assert [share for share, right in zip(actual, used, strict=True) if right is not None] == [
         right for right in used if right is not None
     ]
-    assert (found[1] > 0.05) == (by == "velocity")
+    assert (actual[1] > 0.05) == (by == "velocity")
     assert control.passed == (by == "cue")
     assert audit.verdict.endswith(said)
 

@@ -49,42 +49,44 @@ CODES = {
 
 
 @pytest.fixture(scope="module")
-def found() -> CohortScores:
+def cohort_scores() -> CohortScores:
     return score_cohort(np.stack(list(CODES.values())), Classes.of(SYMBOLS, CHOICES))
 
 
-def passing(gate: Gate, found: CohortScores) -> set[str]:
-    return {name for name, good in zip(CODES, gate.passes(found.sufficiency, found.instantaneous), strict=True) if good}
+def passing(gate: Gate, scores: CohortScores) -> set[str]:
+    return {
+        name for name, good in zip(CODES, gate.passes(scores.sufficiency, scores.instantaneous), strict=True) if good
+    }
 
 
-def test_each_gate_fails_on_what_it_looks_at(found: CohortScores) -> None:
-    assert passing(full(WINDOWS), found) == {"perfect"}
-    assert passing(relaxed(WINDOWS), found) == {"perfect", "late", "no side"}
-    assert passing(kept(WINDOWS, "gap2"), found) == {"perfect", "late", "no side"}
-    assert passing(Gate.of("weighing", {"gap1": (1, 2)}, {"side": 3}), found) == {
+def test_each_gate_fails_on_what_it_looks_at(cohort_scores: CohortScores) -> None:
+    assert passing(full(WINDOWS), cohort_scores) == {"perfect"}
+    assert passing(relaxed(WINDOWS), cohort_scores) == {"perfect", "late", "no side"}
+    assert passing(kept(WINDOWS, "gap2"), cohort_scores) == {"perfect", "late", "no side"}
+    assert passing(Gate.of("weighing", {"gap1": (1, 2)}, {"side": 3}), cohort_scores) == {
         "perfect",
         "forgets the slot",
         "sleeps once",
     }
 
 
-def test_a_judgement_names_what_failed(found: CohortScores) -> None:
+def test_a_judgement_names_what_failed(cohort_scores: CohortScores) -> None:
     late = list(CODES).index("late")
-    verdict = full(WINDOWS).judge(found.sufficiency[late], found.instantaneous[late])
+    verdict = full(WINDOWS).judge(cohort_scores.sufficiency[late], cohort_scores.instantaneous[late])
     assert not verdict.passed
     assert verdict.failures == ("gap1: score 0.000",)
     assert verdict.parts == pytest.approx({"gap1": 0, "gap2": 1, "side decision": 1, "slot decision": 1})
     assert verdict.least == 0
 
 
-def test_the_external_gate_asks_for_success_and_the_t_maze_for_the_right_action(found: CohortScores) -> None:
-    perfect = found.sufficiency[0], found.instantaneous[0]
+def test_the_external_gate_asks_for_success_and_the_t_maze_for_the_right_action(cohort_scores: CohortScores) -> None:
+    perfect = cohort_scores.sufficiency[0], cohort_scores.instantaneous[0]
     assert external(WINDOWS).judge(*perfect, success=0.99).passed
     assert external(WINDOWS).judge(*perfect, success=0.98).failures == ("success 0.980",)
     wrong = [0.0] * 6 + [0.25]
     assert t_maze(WINDOWS).judge(*perfect, error=[0.0] * 7).passed
     assert t_maze(WINDOWS).judge(*perfect, error=wrong).failures == ("step 7: wrong action with probability 0.25",)
-    collapsed = found.sufficiency[1], found.instantaneous[1]
+    collapsed = cohort_scores.sufficiency[1], cohort_scores.instantaneous[1]
     assert not external(WINDOWS).judge(*collapsed, success=1.0).passed
     assert len(t_maze(WINDOWS).judge(*collapsed, error=[0.0] * 7).failures) == 2
     for gate, missing in ((external(WINDOWS), "closed-loop success"), (t_maze(WINDOWS), "wrong action")):
@@ -103,8 +105,8 @@ def test_passes_are_those_of_the_definition(runs: list[tuple[list[float], list[f
 
     def least(run: tuple[list[float], list[float]]) -> float:
         parts = [[run[0][0], run[0][1]], [run[0][2]], [run[1][3]]]
-        known = [[v for v in part if v == v] for part in parts]
-        return min((sum(p) / len(p) if averaged else min(p) for p in known if p), default=1.0)
+        defined = [[v for v in part if v == v] for part in parts]
+        return min((sum(p) / len(p) if averaged else min(p) for p in defined if p), default=1.0)
 
     expected = [least(run) for run in runs]
     memory, now = (np.array(rows) for rows in zip(*runs, strict=True))
@@ -114,14 +116,14 @@ def test_passes_are_those_of_the_definition(runs: list[tuple[list[float], list[f
 
 def test_scores_without_proof_count_as_none() -> None:
     model = build("gap")
-    found = scores(teacher_forced(random_machine(model, 2, 0), model))
-    memory, now = score_arrays(found)
-    needed = [s.requirement is not None and s.requirement > 1e-9 for s in found]
+    step_scores = scores(teacher_forced(random_machine(model, 2, 0), model))
+    memory, now = score_arrays(step_scores)
+    needed = [s.requirement is not None and s.requirement > 1e-9 for s in step_scores]
     assert (~np.isnan(memory)).tolist() == needed
-    assert (~np.isnan(now)).tolist() == [s.decision > 1e-9 for s in found]
-    unproved = score_arrays([replace(found[0], requirement=None, sufficiency=None)])[0]
+    assert (~np.isnan(now)).tolist() == [s.decision > 1e-9 for s in step_scores]
+    unproved = score_arrays([replace(step_scores[0], requirement=None, sufficiency=None)])[0]
     assert unproved.tolist() == [0]
-    windows = derived_windows([s.requirement for s in found], [s.decision for s in found])
+    windows = derived_windows([s.requirement for s in step_scores], [s.decision for s in step_scores])
     assert not full(windows).passes(memory, now)
 
 
@@ -151,10 +153,10 @@ UNPROVED = replace(GOOD, requirement=None, sufficiency=None)
 def test_each_symbolic_gate_fails_on_what_it_names(
     gate: Symbolic, steps: list[StepScore], success: float, failure: str | None
 ) -> None:
-    found = judge_scores(gate, steps, success)
-    assert found.gate == gate
-    assert found.passed == (failure is None)
-    assert found.failures[:1] == (() if failure is None else (failure,))
+    judgement = judge_scores(gate, steps, success)
+    assert judgement.gate == gate
+    assert judgement.passed == (failure is None)
+    assert judgement.failures[:1] == (() if failure is None else (failure,))
 
 
 def literal_verdict(gate: Symbolic, steps: list[StepScore], success: float) -> bool:
@@ -175,14 +177,14 @@ score = st.sampled_from([0.0, 0.5, 0.9, 0.91, 1.0])
 @st.composite
 def step_scores(draw: st.DrawFn) -> list[StepScore]:
     """Scores are there exactly where something is required and proved, or decided."""
-    found = []
+    scores = []
     for t in range(draw(st.integers(1, 6))):
         need, law = draw(st.sampled_from([None, 0.0, 1e-12, 0.3])), draw(st.sampled_from([0.0, 1e-12, 1.0]))
-        known = draw(score) if need is not None and need > 1e-9 else None
+        value = draw(score) if need is not None and need > 1e-9 else None
         now = draw(score) if law > 1e-9 else None
         error = draw(st.sampled_from([0.0, 0.0, 0.1]))
-        found.append(StepScore(t + 1, 1.0, need, law, known, now, 0.0, 0.0, error))
-    return found
+        scores.append(StepScore(t + 1, 1.0, need, law, value, now, 0.0, 0.0, error))
+    return scores
 
 
 @given(step_scores(), st.sampled_from(["t-maze", "external", "full"]), st.sampled_from([0.0, 0.98, 0.99, 1.0]))

@@ -24,16 +24,16 @@ def tried(policy: Policy) -> Attribution:
 
 
 def shares(trial: Trial) -> tuple[float, ...]:
-    found = [trial.swap, trial.shuffle, trial.reset, trial.freeze]
-    swap, *others = [effect for effect in found if effect is not None]
+    actual = [trial.swap, trial.shuffle, trial.reset, trial.freeze]
+    swap, *others = [effect for effect in actual if effect is not None]
     return swap.partner, *(effect.own for effect in others)
 
 
 def test_a_code_that_carries_passes() -> None:
-    found = tried(Keeper())
-    assert found.passed is True
-    assert [(trial.after, trial.decision) for trial in found.trials] == [(1, 3), (2, 3)]
-    for trial in found.trials:
+    actual = tried(Keeper())
+    assert actual.passed is True
+    assert [(trial.after, trial.decision) for trial in actual.trials] == [(1, 3), (2, 3)]
+    for trial in actual.trials:
         assert (trial.pairs, trial.exact, trial.decided) == (8, True, 1.0)
         assert shares(trial) == (1.0, 1.0, 0.0, 1.0)
         assert trial.swap is not None
@@ -41,10 +41,10 @@ def test_a_code_that_carries_passes() -> None:
 
 
 def test_a_bypass_fails_all_three() -> None:
-    found = tried(Bypassed())
-    assert found.passed is False
-    assert shares(found.trials[0]) == (0.0, 0.0, 1.0, 1.0)
-    assert found.trials[0].failures == (
+    actual = tried(Bypassed())
+    assert actual.passed is False
+    assert shares(actual.trials[0]) == (0.0, 0.0, 1.0, 1.0)
+    assert actual.trials[0].failures == (
         "step 4, changed after 2: swapped codes swap 0% of the decisions",
         "step 4, changed after 2: another past with the same code changes 100% of them",
         "step 4, changed after 2: 100% of the pairs are still told apart without a code",
@@ -59,16 +59,16 @@ def test_what_hides_in_the_object_is_moved_by_another_past() -> None:
 
 
 def test_what_the_observation_carries_stays_with_the_episode() -> None:
-    found = tried(Reader())
-    assert found.passed is False
-    assert shares(found.trials[0]) == (0.0, 1.0, 1.0, 1.0)  # another past changes nothing: it is no memory at all
+    actual = tried(Reader())
+    assert actual.passed is False
+    assert shares(actual.trials[0]) == (0.0, 1.0, 1.0, 1.0)  # another past changes nothing: it is no memory at all
 
 
 def test_where_nothing_is_decided_there_is_nothing_to_attribute() -> None:
-    found = tried(Forgetful())
-    assert found.passed is None
-    assert found.failures == ()
-    assert [trial.decided for trial in found.trials] == [0.0, 0.0]
+    actual = tried(Forgetful())
+    assert actual.passed is None
+    assert actual.failures == ()
+    assert [trial.decided for trial in actual.trials] == [0.0, 0.0]
     assert attribute(Keeper(), EPISODES, [1]).trials == ()
 
 
@@ -92,10 +92,10 @@ def test_half_a_bypass_fails() -> None:
             return np.where(np.isnan(state.hidden), state.code, state.hidden).astype(int)
 
     weights = np.array([0.05, 0.05, 0.45, 0.45])
-    found = attribute(Half(), replace(EPISODES, weights=weights), [DECISION])
-    assert found.passed is False
-    assert found.trials[0].swap is not None
-    assert found.trials[0].swap.partner == pytest.approx(0.1)
+    attribution = attribute(Half(), replace(EPISODES, weights=weights), [DECISION])
+    assert attribution.passed is False
+    assert attribution.trials[0].swap is not None
+    assert attribution.trials[0].swap.partner == pytest.approx(0.1)
 
 
 def test_what_noise_could_tell_apart_is_not_attributed() -> None:
@@ -103,9 +103,9 @@ def test_what_noise_could_tell_apart_is_not_attributed() -> None:
         def choose(self, state: Memory, observation: np.ndarray) -> np.ndarray:
             return np.where(np.arange(len(observation)) % 4 == 1, state.code, 0)
 
-    found = attribute(Partly(), EPISODES, [DECISION], least=0.5)
-    assert [trial.decided for trial in found.trials] == [0.5, 0.5]  # episode 1 against 0 and 2, both ways
-    assert found.passed is None
+    attribution = attribute(Partly(), EPISODES, [DECISION], least=0.5)
+    assert [trial.decided for trial in attribution.trials] == [0.5, 0.5]  # episode 1 against 0 and 2, both ways
+    assert attribution.passed is None
     assert attribute(Partly(), EPISODES, [DECISION], least=0.49).trials[0].swap is not None
 
 
@@ -135,9 +135,9 @@ def test_certified_machines_pass(name: str) -> None:
     model = build(name)
     machine = certify(model, seconds=10).machine
     assert machine is not None
-    found = attribute(MachinePolicy(from_certified(machine, model)), *_decided(model))
-    assert found.passed is True
-    assert all(trial.exact and trial.decided == 1 for trial in found.trials)
+    attribution = attribute(MachinePolicy(from_certified(machine, model)), *_decided(model))
+    assert attribution.passed is True
+    assert all(trial.exact and trial.decided == 1 for trial in attribution.trials)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5))
@@ -159,9 +159,9 @@ def test_the_literal_twin_agrees(seed: int, codes: int) -> None:
 
 def test_many_pairs_are_drawn_by_weight() -> None:
     weights = np.array([0.4, 0.4, 0.1, 0.1])
-    found = attribute(Keeper(), replace(EPISODES, weights=weights), [DECISION], most=7)
-    assert found.passed is True
-    assert [(trial.pairs, trial.exact) for trial in found.trials] == [(7, False), (7, False)]
+    attribution = attribute(Keeper(), replace(EPISODES, weights=weights), [DECISION], most=7)
+    assert attribution.passed is True
+    assert [(trial.pairs, trial.exact) for trial in attribution.trials] == [(7, False), (7, False)]
     exact = attribute(Keeper(), EPISODES, [DECISION], most=8)
     assert exact.trials[0].exact
 

@@ -54,10 +54,10 @@ def wrote(t: int, codes: Ints, actions: Floats) -> Floats:
 
 
 def test_the_copy_of_the_expert_is_carried_by_its_code(copy: Copy, binner: Binner) -> None:
-    found = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
-    assert found.passed is True
-    assert [(trial.name, trial.decision) for trial in found.trials] == list(TASK.decisions.items())
-    for trial in found.trials:
+    actual = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
+    assert actual.passed is True
+    assert [(trial.name, trial.decision) for trial in actual.trials] == list(TASK.decisions.items())
+    for trial in actual.trials:
         assert (trial.pairs, trial.decided, trial.exact) == (EPISODES, 1.0, False)
         assert trial.swap is not None
         assert trial.reset is not None
@@ -80,13 +80,13 @@ def test_a_class_in_the_pose_defies_swap_and_reset(
             return codes, placing[self._t][self.lean] if self._t >= PLACE else actions
 
     monkeypatch.setattr(interventions_closed_loop, "Intervened", PoseReader)
-    found: Attribution = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
-    side, slot = found.trials
+    attribution: Attribution = attribute_closed_loop(TASK, Policies(*copy, SCALE), binner, EPISODES, seed=1, threads=1)
+    side, slot = attribution.trials
     assert side.failures == ()
     assert slot.swap is not None
     assert slot.reset is not None
     assert (slot.decided, slot.swap.own, slot.reset.own) == (1.0, 1.0, 1.0)
-    assert found.failures == (
+    assert attribution.failures == (
         "slot: swapped codes swap 0% of the decisions",
         "slot: 100% of the pairs are still told apart without a code",
     )
@@ -107,11 +107,11 @@ def test_the_body_probe_finds_a_leaning_arm_and_clears_a_straight_one(copy: Copy
         positions = played.observations[0][..., list(binner.convention.position_columns)]
         for window, names in pending(TASK).items():
             for name in names:
-                found = body_memory(positions, played.choices[name], TASK.windows[window], name, window)
-                verdicts[kind.__name__, name, window] = found
+                body = body_memory(positions, played.choices[name], TASK.windows[window], name, window)
+                verdicts[kind.__name__, name, window] = body
         if kind is Policies:
             assert played.success.all()
-    assert [key for key, found in verdicts.items() if found.found] == [("Leaning", "slot", "gap2")]
+    assert [key for key, body in verdicts.items() if body.detected] == [("Leaning", "slot", "gap2")]
     assert verdicts["Leaning", "slot", "gap2"].worst.centimetres == pytest.approx(100 * OFFSET, abs=0.5)
 
 

@@ -53,8 +53,8 @@ def test_lengthened_episodes_are_those_of_the_longer_task(name: str) -> None:
 @pytest.mark.parametrize("name", ["plain", "frames-4", "s5"])
 def test_what_settles_is_known_for_ever(name: str) -> None:
     cohort = _cohort(name, 25)
-    found = longer(cohort, [400, 10**6])
-    assert found[10**6] == found[400]
+    actual = longer(cohort, [400, 10**6])
+    assert actual[10**6] == actual[400]
 
 
 def test_a_full_history_has_an_end() -> None:

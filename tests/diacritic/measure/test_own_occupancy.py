@@ -30,11 +30,11 @@ def test_weights_are_those_of_the_played_histories(document: Document, codes: in
         for h, p in level.items():
             key = (h[-1], reader.code(h))
             expected[key] = expected.get(key, 0.0) + p / total
-        found: dict[tuple[str, int], float] = {}
+        weights: dict[tuple[str, int], float] = {}
         for seen, code, weight in zip(cells.observation, cells.code, cells.weight, strict=True):
             key = (model.graph.observations[int(seen)], int(code))
-            found[key] = found.get(key, 0.0) + float(weight)
-        assert found == pytest.approx(expected, abs=1e-9)
+            weights[key] = weights.get(key, 0.0) + float(weight)
+        assert weights == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["gap", "re-reveal", "three-histories", "stochastic-expert"])

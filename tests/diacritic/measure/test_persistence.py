@@ -27,18 +27,18 @@ class Haunted(Keeper):
 
 @pytest.mark.parametrize("kind", [Keeper, Bypassed])
 def test_a_memory_that_ends_with_the_episode_is_cleared(kind: type[Keeper]) -> None:
-    found = reset_leak(kind(), EPISODES.observations, EPISODES.previous)
-    assert found == ResetLeak(0.0, 0.0)
-    assert not found.found
-    assert "bit by bit" in found.line()
+    leak = reset_leak(kind(), EPISODES.observations, EPISODES.previous)
+    assert leak == ResetLeak(0.0, 0.0)
+    assert not leak.detected
+    assert "bit by bit" in leak.line()
 
 
 def test_a_memory_that_survives_is_found() -> None:
     policy = Haunted()
-    found = reset_leak(policy, EPISODES.observations, EPISODES.previous)
-    assert found.found
-    assert (found.codes, found.actions) == (1.0, 1.0)  # every cue is that of the neighbour
-    assert "100.0% of the codes differ" in found.line()
+    leak = reset_leak(policy, EPISODES.observations, EPISODES.previous)
+    assert leak.detected
+    assert (leak.codes, leak.actions) == (1.0, 1.0)  # every cue is that of the neighbour
+    assert "100.0% of the codes differ" in leak.line()
     assert policy.last is None  # the policy itself was not played
 
 

@@ -22,12 +22,12 @@ def literal(x: Sequence[Hashable], weights: Sequence[float]) -> float:
 
 rows = st.lists(
     st.tuples(st.integers(-3, 3), st.integers(0, 2), st.integers(10**9, 10**9 + 2), st.integers(0, 5)), min_size=1
-).filter(lambda found: any(row[3] for row in found))
+).filter(lambda rows: any(row[3] for row in rows))
 
 
 @given(rows, st.booleans())
-def test_entropies_are_the_literal_sums(found: list[tuple[int, int, int, int]], scaled: bool) -> None:
-    x, y, z, count = (list(column) for column in zip(*found, strict=True))
+def test_entropies_are_the_literal_sums(drawn: list[tuple[int, int, int, int]], scaled: bool) -> None:
+    x, y, z, count = (list(column) for column in zip(*drawn, strict=True))
     weights = np.array(count) * (0.37 if scaled else 1)
     w = weights.tolist()
     yz, xz, xyz = (list(zip(*columns, strict=True)) for columns in ((y, z), (x, z), (x, y, z)))

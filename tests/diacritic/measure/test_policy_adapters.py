@@ -35,8 +35,8 @@ def symbol(number: int, name: str, size: int = 4) -> Observation:
 
 def test_each_interface_is_recognised() -> None:
     model = build("gap")
-    known = {Acting: Open(), Forward: Cell(2), Selecting: Queued(2), Stepping: Bypassing(model)}
-    for kind, policy in known.items():
+    policies = {Acting: Open(), Forward: Cell(2), Selecting: Queued(2), Stepping: Bypassing(model)}
+    for kind, policy in policies.items():
         assert type(adapt(policy)) is kind
     assert adapt(kept := adapt(Open())) is kept
     with pytest.raises(UserError, match=r"policy: a Linear has none of the known interfaces: reset\(\) and act"):
@@ -48,14 +48,14 @@ def test_each_interface_is_recognised() -> None:
 def test_what_can_be_done_with_a_state_is_found_out() -> None:
     certified = MachinePolicy.__new__(MachinePolicy)  # its state is a read-only property
     certified._now = None
-    found = {type(p).__name__: adapt(p) for p in (Open(), Closed(), certified, Queued(2))}
-    assert {name: (p.readable, p.writable) for name, p in found.items()} == {
+    actual = {type(p).__name__: adapt(p) for p in (Open(), Closed(), certified, Queued(2))}
+    assert {name: (p.readable, p.writable) for name, p in actual.items()} == {
         "Open": (True, True),
         "Closed": (False, False),
         "MachinePolicy": (True, False),
         "Queued": (False, False),
     }
-    for attempt in (found["Queued"].read, lambda: found["Queued"].write(None)):
+    for attempt in (actual["Queued"].read, lambda: actual["Queued"].write(None)):
         with pytest.raises(UserError, match=r"policy: its state cannot be .* through reset\(\) and select_action"):
             attempt()
 

@@ -94,13 +94,13 @@ def test_a_cohort_scores_as_every_run_counted_by_hand(recording: Recording, seed
     classes = Classes.of(*recording)
     codes = np.random.default_rng(seed).integers(0, 4, (3, *classes.symbols.shape))
     codes[1] = classes.memory % 3
-    found = score_cohort(codes, classes)
+    scored = score_cohort(codes, classes)
     for k, run in enumerate(literal_cohort(codes, classes)):
         for t, step in enumerate(run):
             for name, value in step._asdict().items():
                 if name in ("rate", "corrected_rate", "instantaneous") or t not in classes.loose:
-                    assert getattr(found, name)[k, t] == pytest.approx(value, abs=1e-12, nan_ok=True), name
-    assert found.required.tolist() == list(classes.required)
+                    assert getattr(scored, name)[k, t] == pytest.approx(value, abs=1e-12, nan_ok=True), name
+    assert scored.required.tolist() == list(classes.required)
 
 
 def test_some_episodes_keep_their_classes_and_are_counted_anew(classes: Classes) -> None:
@@ -149,7 +149,7 @@ def _least_entropy(cell: Counter[tuple[int, ...]]) -> float:
         for blocks in partitions(list(cell))
         if all(fits(block) for block in blocks)
     )
-    return min(-fsum(p * log2(p) for p in found) for found in shares)
+    return min(-fsum(p * log2(p) for p in part) for part in shares)
 
 
 answers = st.lists(st.lists(st.integers(-1, 1), min_size=3, max_size=3), min_size=2, max_size=5)
@@ -167,7 +167,7 @@ def test_without_classes_the_score_is_what_the_best_colouring_leaves(rows: list[
     classes = Classes.of(symbols, np.stack([0 * cue, 0 * cue, 1 + answer]))
     codes = random.integers(0, 2, (2, *symbols.shape))
     codes[1] = cue
-    found = score_cohort(codes, classes)
+    scored = score_cohort(codes, classes)
     history = [tuple(rows[c]) for c in cue.tolist()]
 
     def needed(cells: list[Hashable]) -> float:
@@ -180,14 +180,14 @@ def test_without_classes_the_score_is_what_the_best_colouring_leaves(rows: list[
     assert classes.required[1] == pytest.approx(whole, abs=1e-9)
     for k in range(2):
         left = needed(codes[k, 1].tolist())
-        score = found.sufficiency[k, 1]
+        score = scored.sufficiency[k, 1]
         assert np.isnan(score) == (whole < 1e-9)
         if whole >= 1e-9:
             assert score == pytest.approx(1 - left / whole, abs=1e-9)
             assert 0 <= score <= 1
             assert (score == 1) == (left == 0)
     if 1 in classes.loose:
-        assert np.isnan(found.surplus[:, 1]).all()
+        assert np.isnan(scored.surplus[:, 1]).all()
 
 
 def test_the_three_histories_without_classes() -> None:

@@ -36,16 +36,16 @@ def test_learned_episodes_are_left_out_and_fresh_ones_are_not(demos: Demos, tmp_
     assert learned_from(group.runs[0], fresh) == 0
     leaky = {"checks": {"leaks": {"passed": False, "text": "71 of 72 cells as expected\nmore"}}}
     again = record(short_task(), 24, seed=5)[0]
-    (found,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED, fresh=again)
-    assert found.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
-    assert found.sufficient.answer == "yes"
-    (twice,) = (control for control in found.controls if control.name == "fresh recording")
+    (verdict,) = examine_recorded(group, replace(fresh, acceptance=leaky), NOTHING_PLAYED, fresh=again)
+    assert verdict.subject.occupancy == "codes on 24 fresh episodes, expert occupancy"
+    assert verdict.sufficient.answer == "yes"
+    (twice,) = (control for control in verdict.controls if control.name == "fresh recording")
     assert (twice.passed, twice.data) == (True, {"first": True, "second": True})
     assert twice.text.startswith("on 24 fresh episodes the gate passes; least score moves by 0.000, rates by at most")
     with pytest.raises(UserError, match="--fresh: is the recording of --task itself"):
         examine_recorded(group, fresh, NOTHING_PLAYED, fresh=fresh)
-    assert found.sole.answer == "no"
-    assert found.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as expected"
+    assert verdict.sole.answer == "no"
+    assert verdict.sole.because == "raw observations: leak probes of the recording: 71 of 72 cells as expected"
 
 
 def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> None:
@@ -53,10 +53,10 @@ def test_a_readout_is_judged_by_its_behaviour(demos: Demos, tmp_path: Path) -> N
     (group,) = groups([store_run(tmp_path / "run", demos, 16)])
     run = group.runs[0]
     bypass = replace(run, architecture=replace(run.architecture, path="bypass"), weights=_bypassed(run.weights))
-    (found,) = examine_recorded(replace(group, runs=(bypass,)), demos, NOTHING_PLAYED)
-    assert found.sufficient.because == "passes the behavioural gate; least score 1.000"
-    assert found.surplus.because == "the code is not all that persists; a rate of it is refused"
-    assert found.sole.because == "construction: a continuous state persists beside the code"
+    (verdict,) = examine_recorded(replace(group, runs=(bypass,)), demos, NOTHING_PLAYED)
+    assert verdict.sufficient.because == "passes the behavioural gate; least score 1.000"
+    assert verdict.surplus.because == "the code is not all that persists; a rate of it is refused"
+    assert verdict.sole.because == "construction: a continuous state persists beside the code"
 
 
 def _bypassed(weights: dict) -> dict:

@@ -53,15 +53,15 @@ def test_the_summary_counts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_second_verdicts_are_summed_up_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
     pairs = [(True, True), (True, False), (False, False)]
-    found = []
+    actual = []
     for seed, (first, second) in enumerate(pairs):
         again = same_verdict("fresh recording", (first, second), "on 8 fresh episodes", "rates move by 0.1 bit")
         unknown = Control("sufficiency", "own occupancy", None, "no recorded episode is like these")
         one = verdict(first)
-        found.append(replace(one, subject=replace(one.subject, seed=seed), controls=(again, unknown)))
-    assert [one.controls[0].passed for one in found] == [True, False, True]
-    assert found[1].controls[0].text == "on 8 fresh episodes the gate fails; rates move by 0.1 bit"
-    summary(found)
+        actual.append(replace(one, subject=replace(one.subject, seed=seed), controls=(again, unknown)))
+    assert [one.controls[0].passed for one in actual] == [True, False, True]
+    assert actual[1].controls[0].text == "on 8 fresh episodes the gate fails; rates move by 0.1 bit"
+    summary(actual)
     said = capsys.readouterr().out
     assert "2/3 verdicts agree" in said
     assert said.rstrip().endswith("switched: 1")

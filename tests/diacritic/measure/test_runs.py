@@ -21,10 +21,10 @@ def test_certified_rates_are_the_requirement(name: str, tmp_path: Path) -> None:
     answer = certify(model)
     path = tmp_path / "proof.json"
     path.write_text(certificate_json(answer))
-    found, solved = certified_requirement(path, model), Requirement.of(model)
-    assert found.bits == pytest.approx([step.rate for step in answer.steps], abs=1e-12)
+    certified, solved = certified_requirement(path, model), Requirement.of(model)
+    assert certified.bits == pytest.approx([step.rate for step in answer.steps], abs=1e-12)
     seen = teacher_forced(from_certified(answer.machine, model), model)
-    for one, two in zip(scores(seen, found), scores(seen, solved), strict=True):
+    for one, two in zip(scores(seen, certified), scores(seen, solved), strict=True):
         assert one.sufficiency == (None if two.sufficiency is None else pytest.approx(two.sufficiency))
 
 

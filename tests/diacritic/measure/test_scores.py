@@ -97,7 +97,7 @@ def least_entropy(twin: Twin, t: int, cell: list[History]) -> float:
         if all((h, k) in twin.compatible[t] for block in blocks for h in block for k in block)
     )
     shares = ([fsum(mass[h] for h in block) / whole for block in blocks] for blocks in proper)
-    return min(-fsum(p * log2(p) for p in found) for found in shares)
+    return min(-fsum(p * log2(p) for p in part) for part in shares)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -159,11 +159,11 @@ def test_the_colouring_score_serves_nodes_of_several_codes() -> None:
 def test_the_certified_machine_is_sufficient_at_its_rate(name: str) -> None:
     model = build(name)
     answer = certify(model)
-    found = scores(
+    step_scores = scores(
         teacher_forced(from_certified(answer.machine, model), model),
         Requirement.stated(answer.model, [step.rate for step in answer.steps]),
     )
-    for score, step, rate in zip(found, answer.steps, answer.joint.rates, strict=True):
+    for score, step, rate in zip(step_scores, answer.steps, answer.joint.rates, strict=True):
         assert score.sufficiency in (None, 1)
         assert score.rate == pytest.approx(rate, abs=1e-12)
         assert score.requirement == pytest.approx(step.rate, abs=1e-12)
@@ -209,7 +209,7 @@ def test_content_of_an_episodes_label(document: Document, codes: int, seed: int)
     machine, random = random_machine(model, codes, seed), np.random.default_rng(seed)
     label = random.integers(0, 3, len(model.episodes.weight))
     reader = Reader(machine, model)
-    found = content(teacher_forced(machine, model), label)
+    actual = content(teacher_forced(machine, model), label)
     for t in range(model.horizon):
         rows: dict[tuple[str, int, int], float] = {}
         for e, weight in enumerate(model.episodes.weight):
@@ -219,7 +219,7 @@ def test_content_of_an_episodes_label(document: Document, codes: int, seed: int)
                 words.append(model.graph.observations[model.episodes.observation[e, s + 1]])
             key = (words[-1], reader.code(tuple(words)), int(label[e]))
             rows[key] = rows.get(key, 0.0) + float(weight)
-        assert found[t] == pytest.approx(_information(rows), abs=1e-9)
+        assert actual[t] == pytest.approx(_information(rows), abs=1e-9)
 
 
 def _information(rows: dict[tuple[str, int, int], float]) -> float:
@@ -274,9 +274,9 @@ def test_a_step_past_the_limits_claims_nothing() -> None:
     """Where no minimum is proved there is no score."""
     document = latent_document([(1, [("x", "x", 0), ("y", "y", 0)]), (1, [("z", "z", 0), ("y", "y", 1)])])
     model = Model.from_episodes(document)
-    known = Requirement.of(model)
-    undecided = replace(known.relations[0], decided=False)
-    unknown = Requirement(model, (undecided, *known.relations[1:]), (None, *known.bits[1:]))
+    requirement = Requirement.of(model)
+    undecided = replace(requirement.relations[0], decided=False)
+    unknown = Requirement(model, (undecided, *requirement.relations[1:]), (None, *requirement.bits[1:]))
     first, last = scores(teacher_forced(random_machine(model, 2, 0), model), unknown)
     assert (first.requirement, first.sufficiency, first.surplus) == (None, None, None)
     assert last.requirement == 1
@@ -294,10 +294,10 @@ def test_counted_histories_need_what_weighted_ones_need(seed: int) -> None:
     for document, _ in loose_models(seed, 3, histories=6):
         model = Model.from_episodes(document)
         requirement, occupancy = Requirement.of(model), teacher_forced(random_machine(model, 2, seed), model)
-        found = zip(
+        actual = zip(
             model.graph.levels, requirement.relations, occupancy.steps, scores(occupancy, requirement), strict=True
         )
-        for level, relation, cells, score in found:
+        for level, relation, cells, score in actual:
             kind, cell = relation.kind[cells.node], joint(cells.observation, cells.code)
             times = level.mass[cells.node].astype(np.int64)
             expected = uncoloured(relation, kind, cell, masses=times)

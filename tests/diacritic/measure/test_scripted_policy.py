@@ -45,8 +45,8 @@ def test_scripts_agree_with_the_batch(seed: int, codes: int) -> None:
 
 def shares(policy: Any, form: StateScripts | PastScripts) -> list[tuple[float, ...]]:
     scripted = ScriptedPolicy(adapt(policy), TASK)
-    found = attribute(form, TASK.episodes, TASK.decisions, decider(scripted, TASK.decide))
-    effects = [(t.swap, t.shuffle, t.reset, t.freeze) for t in found.trials]
+    attribution = attribute(form, TASK.episodes, TASK.decisions, decider(scripted, TASK.decide))
+    effects = [(t.swap, t.shuffle, t.reset, t.freeze) for t in attribution.trials]
     return [tuple(e.partner if k == 0 else e.own for k, e in enumerate(row) if e is not None) for row in effects]
 
 
@@ -85,8 +85,8 @@ def test_a_policy_that_an_intervention_loses_decides_nothing() -> None:
 
 
 def test_what_survives_a_reset_is_found_and_played_round() -> None:
-    found = boundary(adapt(Clinging()), TASK, SCRIPTS)
-    assert found.leaks
+    actual = boundary(adapt(Clinging()), TASK, SCRIPTS)
+    assert actual.leaks
     assert not boundary(adapt(Open()), TASK, SCRIPTS).leaks
     scripted = ScriptedPolicy(adapt(Clinging()), TASK, afresh=True)
     assert {scripted.state(script[:1])[2] for script in SCRIPTS} == {0}  # each script is played by a fresh copy

@@ -41,22 +41,22 @@ def test_a_trained_run_is_sufficient_and_attributed() -> None:
     plan = Plan(learner("plain"), preset("carousel"), (Run(0, rate=3e-3),), 400, TINY)
     cohort = Cohort(plan, from_model(MODEL))
     cohort.advance(400)
-    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
-    assert (found.sufficient.answer, found.sole.answer) == ("yes", "yes")
-    assert found.profile.required == [0.0, 0.0, 1.0, 1.0]
-    assert all(control.passed is not False for control in found.controls)
-    assert "success 1.000, exact" in [control.text for control in found.controls]
+    verdict = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, plan.carrier, one_run(cohort.parameters, 0))
+    assert (verdict.sufficient.answer, verdict.sole.answer) == ("yes", "yes")
+    assert verdict.profile.required == [0.0, 0.0, 1.0, 1.0]
+    assert all(control.passed is not False for control in verdict.controls)
+    assert "success 1.000, exact" in [control.text for control in verdict.controls]
 
 
 def test_rates_are_those_of_the_machine() -> None:
     layers = sole_carrier.weights(SHAPE, TINY) | Imitation().weights(SHAPE, TINY)
     parameters = lively(layers, [1], torch.float32)
     machine = machines(parameters, TINY, MODEL)[0].greedy()
-    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, TINY, one_run(parameters, 0))
-    assert found.profile.rate == [score.rate for score in scores(teacher_forced(machine, MODEL))]
-    success = next(control.data for control in found.controls if control.name == "closed loop")
+    verdict = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, TINY, one_run(parameters, 0))
+    assert verdict.profile.rate == [score.rate for score in scores(teacher_forced(machine, MODEL))]
+    success = next(control.data for control in verdict.controls if control.name == "closed loop")
     assert success == closed_loop(machine, MODEL).success
-    assert found.sufficient.answer == "no"
+    assert verdict.sufficient.answer == "no"
 
 
 @pytest.mark.parametrize(
@@ -68,28 +68,30 @@ def test_rates_are_those_of_the_machine() -> None:
     ],
 )
 def test_what_persists_beside_the_code_refuses_its_rate(architecture: Architecture, text: str) -> None:
-    found = random_run(architecture)
-    assert found.surplus.because == "the code is not all that persists; a rate of it is refused"
-    assert found.sole.answer == "no"
-    assert [control.text for control in found.controls if control.name == "construction"] == [text]
-    assert any(control.name == "readout" and "no rate is claimed" in control.text for control in found.controls)
+    actual = random_run(architecture)
+    assert actual.surplus.because == "the code is not all that persists; a rate of it is refused"
+    assert actual.sole.answer == "no"
+    assert [control.text for control in actual.controls if control.name == "construction"] == [text]
+    assert any(control.name == "readout" and "no rate is claimed" in control.text for control in actual.controls)
 
 
 def test_a_gru_is_judged_by_its_behaviour() -> None:
     architecture = Architecture(memory="gru", state_size=8)
     weights = one_run(lively(memory_of(architecture).weights(SHAPE, architecture), [1], torch.float32), 0)
-    found = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, architecture, weights)
-    assert found.sole.because == "construction: its memory is 'gru', not a code"
-    assert np.allclose([rate for rate in found.profile.rate if rate is not None], 0)  # there is no code
+    verdict = examine_symbolic(SUBJECT, REQUIREMENT, SHAPE, architecture, weights)
+    assert verdict.sole.because == "construction: its memory is 'gru', not a code"
+    assert np.allclose([rate for rate in verdict.profile.rate if rate is not None], 0)  # there is no code
 
 
 def test_matched_side_information_reads_its_symbol() -> None:
     architecture = replace(TINY, side="symbol")
     shape = replace(SHAPE, symbols=SHAPE.observation)
     layers = memory_of(architecture).weights(shape, architecture) | Imitation().weights(shape, architecture)
-    found = examine_symbolic(SUBJECT, REQUIREMENT, shape, architecture, one_run(lively(layers, [1], torch.float32), 0))
+    verdict = examine_symbolic(
+        SUBJECT, REQUIREMENT, shape, architecture, one_run(lively(layers, [1], torch.float32), 0)
+    )
     assert construction(architecture).passed is True
-    assert found.surplus.answer == "not assessed"
+    assert verdict.surplus.answer == "not assessed"
 
 
 def test_another_task_and_full_history_are_refused() -> None:

@@ -32,9 +32,9 @@ def test_every_learner_leaves_a_trace_that_can_be_evaluated(name: str, kind: typ
     plan = Plan(learner(name), preset("carousel"), (Run(0), Run(1)), 4, TINY)
     cohort = Cohort(plan, from_model(MODEL))
     cohort.advance(2)
-    found = symbolic_traces(cohort, MODEL)
-    assert [type(trace) for trace in found] == [kind, kind]
-    rows = [evaluate_symbolic(trace, Requirement.of(MODEL)).row() for trace in found]
+    actual = symbolic_traces(cohort, MODEL)
+    assert [type(trace) for trace in actual] == [kind, kind]
+    rows = [evaluate_symbolic(trace, Requirement.of(MODEL)).row() for trace in actual]
     assert all(0 <= row["success"] <= 1 for row in rows)
     assert ("kl_bits" in rows[0]) == (name == "gaussian")
 

@@ -27,20 +27,20 @@ def controls_of(policy: Policy) -> list[Control]:
 
 
 def test_sufficient_minimal_and_attributed() -> None:
-    found = judged(SWAPPED)
-    assert [found.sufficient.answer, found.surplus.answer, found.sole.answer] == ["yes", "no", "yes"]
+    verdict = judged(SWAPPED)
+    assert [verdict.sufficient.answer, verdict.surplus.answer, verdict.sole.answer] == ["yes", "no", "yes"]
     assert (
-        found.impression == "The code suffices, it alone carries the memory, and it carries no more than is required."
+        verdict.impression == "The code suffices, it alone carries the memory, and it carries no more than is required."
     )
-    assert found.surplus.because == "rate against requirement: +0.00 bit in gap1, +0.05 bit in gap2"
+    assert verdict.surplus.because == "rate against requirement: +0.00 bit in gap1, +0.05 bit in gap2"
 
 
 def test_sufficiency_comes_first() -> None:
-    found = judged(SWAPPED, judgement=FAILED)
-    assert found.sufficient.answer == "no"
-    assert found.sufficient.because == "fails the full gate: gap1: score 0.200; gap2: score 0.300 and 1 more"
-    assert (found.surplus.answer, found.surplus.because) == ("not assessed", "sufficiency comes first")
-    assert found.impression.startswith("The code does not suffice")
+    verdict = judged(SWAPPED, judgement=FAILED)
+    assert verdict.sufficient.answer == "no"
+    assert verdict.sufficient.because == "fails the full gate: gap1: score 0.200; gap2: score 0.300 and 1 more"
+    assert (verdict.surplus.answer, verdict.surplus.because) == ("not assessed", "sufficiency comes first")
+    assert verdict.impression.startswith("The code does not suffice")
 
 
 def test_surplus_is_what_exceeds_the_requirement_in_some_window() -> None:
@@ -48,24 +48,24 @@ def test_surplus_is_what_exceeds_the_requirement_in_some_window() -> None:
     assert judged(SWAPPED, profile=wide).surplus.answer == "yes"
     assert judged(SWAPPED, profile=wide).profile.excess() == {"gap1": 0.0, "gap2": 0.5}
     unproved = Profile(EXACT.rate, [0.0, None, None], EXACT.decision, EXACT.windows)
-    found = judged(SWAPPED, profile=unproved)
-    assert found.surplus.answer == "not assessed"
-    assert found.impression.endswith("the requirement is not proved, so surplus stays open.")
+    verdict = judged(SWAPPED, profile=unproved)
+    assert verdict.surplus.answer == "not assessed"
+    assert verdict.impression.endswith("the requirement is not proved, so surplus stays open.")
 
 
 def test_a_rate_of_what_is_not_all_that_persists_is_refused() -> None:
     bypass = Control("attribution", "construction", False, "a continuous state persists beside the code")
-    found = judged(bypass, SWAPPED, code=False)
-    assert found.surplus.because == "the code is not all that persists; a rate of it is refused"
-    assert found.sole.answer == "no"
-    assert found.sole.because == "construction: a continuous state persists beside the code"
-    assert "must not be quoted" in found.impression
+    verdict = judged(bypass, SWAPPED, code=False)
+    assert verdict.surplus.because == "the code is not all that persists; a rate of it is refused"
+    assert verdict.sole.answer == "no"
+    assert verdict.sole.because == "construction: a continuous state persists beside the code"
+    assert "must not be quoted" in verdict.impression
 
 
 def test_attribution_needs_a_swap() -> None:
-    found = judged(Control("attribution", "construction", True, "nothing else"))
-    assert found.sole.answer == "not assessed"
-    assert "remains open" in found.impression
+    verdict = judged(Control("attribution", "construction", True, "nothing else"))
+    assert verdict.sole.answer == "not assessed"
+    assert "remains open" in verdict.impression
 
 
 def test_failed_controls_of_the_measurement_are_named() -> None:

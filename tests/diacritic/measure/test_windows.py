@@ -43,8 +43,8 @@ def test_derived_windows_are_the_runs_of_positive_steps(steps: list[tuple[float 
 
 def test_the_windows_of_the_gap_toy_come_from_its_certificate() -> None:
     model = build("gap")
-    found = scores(teacher_forced(random_machine(model, 2, 0), model))
-    windows = derived_windows([s.requirement for s in found], [s.decision for s in found])
+    step_scores = scores(teacher_forced(random_machine(model, 2, 0), model))
+    windows = derived_windows([s.requirement for s in step_scores], [s.decision for s in step_scores])
     assert {t for run in windows.memory.values() for t in run} >= set(windows.decisions.values())
     assert len(windows.decisions) == 2
 
