@@ -20,10 +20,10 @@ def commands() -> dict[str, Any]:
     from diacritic import commands as room
     from diacritic.demo import Demo
 
-    known: dict[str, Any] = {"demo": Demo}
+    registered: dict[str, Any] = {"demo": Demo}
     for module in iter_modules(room.__path__, f"{room.__name__}."):
-        known |= getattr(import_module(module.name), "COMMANDS", {})
-    return dict(sorted(known.items()))
+        registered |= getattr(import_module(module.name), "COMMANDS", {})
+    return dict(sorted(registered.items()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,9 +46,9 @@ def dispatch(
         with remedies():
             import tyro
 
-            known = dict(commands())
+            available = dict(commands())
             command = tyro.extras.subcommand_cli_from_dict(
-                known, prog=program, description=description, args=list(arguments)
+                available, prog=program, description=description, args=list(arguments)
             )
             status = command.run()
         sys.stdout.flush()  # here, where a reader that has left is noticed
@@ -60,8 +60,8 @@ def dispatch(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as problem:
-        place = problem.filename or "files"
-        print(f"diacritic: {place}: {problem.strerror or problem}", file=sys.stderr)
+        where = problem.filename or "files"
+        print(f"diacritic: {where}: {problem.strerror or problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)

@@ -38,9 +38,9 @@ def test_a_model_from_start_to_end(tmp_path: Path) -> None:
     assert (len(runs), len(runs.paths)) == (2, 2)
     assert runs[1].manifest.seed == 1
     assert dia.load_run(runs.paths[0]).manifest.task == need.model.name
-    found = dia.measure(runs, need)
-    assert len(found) == 2
-    assert f"{found.sufficient}/2 sufficient" in str(found)
+    measured = dia.measure(runs, need)
+    assert len(measured) == 2
+    assert f"{measured.sufficient}/2 sufficient" in str(measured)
     page = tmp_path / "report.html"
     dia.report(need, runs, out=page)
     assert "memory-chain" in page.read_text(encoding="utf-8")
@@ -59,8 +59,8 @@ def test_a_simulated_task_from_start_to_end(tmp_path: Path) -> None:
     need = dia.requirement(demos)
     assert 1.9 < max(step.upper for step in need.steps) <= 2  # the strata of 40 episodes are not quite even
     runs = dia.train(demos, out=tmp_path / "runs", **LITTLE)
-    found = dia.measure(runs, need, effort=Effort(episodes=0, interventions=0))
-    assert [verdict.subject.seed for verdict in found] == [0, 1]
+    measured = dia.measure(runs, need, effort=Effort(episodes=0, interventions=0))
+    assert [verdict.subject.seed for verdict in measured] == [0, 1]
     (played,) = dia.rollout(runs, episodes=4, threads=1)
     assert set(played.summary()) == set(runs.paths)
 

@@ -139,9 +139,9 @@ def _show(results: "Results", names: list[str], entrants: Entrants) -> None:
     rows = [k for k in range(len(names)) if any(row[k] for row in scores.values())]
     for k in rows:
         table.add_column(names[k].replace(" ", "\n"), justify="right")
-    for place, row in scores.items():
+    for task, row in scores.items():
         if any(row):
-            table.add_row(place.title, *("" if (score := row[k]) is None else score.text for k in rows))
+            table.add_row(task.title, *("" if (score := row[k]) is None else score.text for k in rows))
     console().print(table)
     print("Sufficient seeds: those that act correctly after every history of the task.")
 

@@ -45,33 +45,35 @@ class Audit:
         else:
             task = named_model(self.task, self.parameters)
         shuffles = SHUFFLES if self.shuffles is None else self.shuffles
-        found = audit(policy, task, episodes=self.episodes, shuffles=shuffles, seed=self.seed, name=self.policy)
-        print("\n".join(found.lines()))
+        audited = audit(policy, task, episodes=self.episodes, shuffles=shuffles, seed=self.seed, name=self.policy)
+        print("\n".join(audited.lines()))
         if self.out is not None:
-            found.save(self.out)
+            audited.save(self.out)
         return 0
 
 
-def find_policy(place: str) -> Any:
+def find_policy(spec: str) -> Any:
     """The object of that name; a class, or a function without a policy's methods, is called to make one."""
-    module, sign, name = place.partition(":")
+    module, sign, name = spec.partition(":")
     if not sign or not module or not name:
-        raise UserError(place, "expected MODULE:OBJECT, such as my_module:policy")
+        raise UserError(spec, "expected MODULE:OBJECT, such as my_module:policy")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
     except ModuleNotFoundError as problem:
         if problem.name is None or not f"{module}.".startswith(f"{problem.name}."):
             raise
-        raise UserError(place, f"there is no module {problem.name!r} here") from None
+        raise UserError(spec, f"there is no module {problem.name!r} here") from None
     finally:
         sys.path.pop(0)
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise UserError(place, f"{module} has no {name!r}")
-        found = getattr(found, part)
-    is_function = callable(found) and not any(hasattr(found, method) for method in ("step", "act", "predict", "reset"))
-    return found() if isinstance(found, type) or is_function else found
+        if not hasattr(target, part):
+            raise UserError(spec, f"{module} has no {name!r}")
+        target = getattr(target, part)
+    is_function = callable(target) and not any(
+        hasattr(target, method) for method in ("step", "act", "predict", "reset")
+    )
+    return target() if isinstance(target, type) or is_function else target
 
 
 COMMANDS = {"audit": Audit}

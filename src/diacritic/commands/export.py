@@ -41,8 +41,12 @@ class Export:
             machine, verdict = export_forever(self.run_folder, self.out, self.task)
             print(f"{self.out}: {machine.codes} codes, {verdict.text}")
             return 0
-        found = export(self.run_folder, self.out, onnx=self.onnx, task=self.task)
-        print("\n".join(found.lines()) if isinstance(found, Exported) else f"{found}: one step of the policy, ONNX")
+        exported = export(self.run_folder, self.out, onnx=self.onnx, task=self.task)
+        print(
+            "\n".join(exported.lines())
+            if isinstance(exported, Exported)
+            else f"{exported}: one step of the policy, ONNX"
+        )
         return 0
 
 
@@ -75,12 +79,12 @@ class Play:
         tables = machine_file.tables(model)
         with working(f"playing {model.name}"):
             share = sample(tables, model, self.episodes, self.seed).success.mean()
-            found = first_error(tables, model)
+            error = first_error(tables, model)
         print(f"{model.name}: {share:.1%} of {self.episodes} episodes succeed")
-        if found is None:
+        if error is None:
             print("proved: after every history of this task it does what the expert may do")
         else:
-            print(f"errs at step {found.t}, after {found.history}: {found.policy}, not {found.expert}")
+            print(f"errs at step {error.t}, after {error.history}: {error.policy}, not {error.expert}")
         return 0
 
     def _prove(self) -> int:

@@ -23,12 +23,12 @@ def simulated_task(name: str, texts: Sequence[str]) -> "Task":
     return make(name, **values)
 
 
-def _read(place: str, text: str, default: Any) -> Any:
+def _read(where: str, text: str, default: Any) -> Any:
     if isinstance(default, bool):
         if text.lower() not in ("true", "false"):
-            raise UserError(place, f"{text!r} is neither true nor false")
+            raise UserError(where, f"{text!r} is neither true nor false")
         return text.lower() == "true"
     try:
         return type(default)(text)
     except ValueError:
-        raise UserError(place, f"{text!r} is not of type {type(default).__name__}") from None
+        raise UserError(where, f"{text!r} is not of type {type(default).__name__}") from None

@@ -30,10 +30,10 @@ class Probe:
 
         passed = True
         for path in self.demos:
-            found = probe(load(path), self.held_out, self.pixels, self.epochs)
-            found.save(path)
-            print(f"{path}: " + "\n".join(found.lines()))
-            passed &= found.passed
+            probes = probe(load(path), self.held_out, self.pixels, self.epochs)
+            probes.save(path)
+            print(f"{path}: " + "\n".join(probes.lines()))
+            passed &= probes.passed
         return 0 if passed else 1
 
 

@@ -42,23 +42,23 @@ class Rollout:
         return 0
 
 
-def _show(group: "Group", found: "Rollouts") -> None:
+def _show(group: "Group", rollouts: "Rollouts") -> None:
     console = Console(width=None if sys.stdout.isatty() else 400)
     settings = " ".join(f"{key}={value}" for key, value in group.task.parameters.items())
     table = Table(title=f"{group.task.name} {settings}", title_justify="left", box=None)
-    heads = ("learner", "seed", *found.shares, "action error (cm)", "unseen symbols", "run")
+    heads = ("learner", "seed", *rollouts.shares, "action error (cm)", "unseen symbols", "run")
     for head in heads:
         table.add_column(head, justify="left" if head in ("learner", "run") else "right")
     for k, run in enumerate(group.runs):
-        numbers = found.summary(k)
-        shares = [f"{numbers[name]:.2f}" for name in found.shares]
+        numbers = rollouts.summary(k)
+        shares = [f"{numbers[name]:.2f}" for name in rollouts.shares]
         error = "—" if numbers["action_error_cm"] is None else f"{numbers['action_error_cm']:.2f}"
         name, seed = run.manifest.learner, str(run.manifest.seed)
         table.add_row(name, seed, *shares, error, str(numbers["unseen_symbols"]), str(run.path))
     console.print(table)
-    share = found.simulated / found.seconds
+    share = rollouts.simulated / rollouts.seconds
     console.print(
-        f"{len(group.runs)} × {found.success.shape[1]} episodes in {found.seconds:.1f} s, {share:.0%} simulation"
+        f"{len(group.runs)} × {rollouts.success.shape[1]} episodes in {rollouts.seconds:.1f} s, {share:.0%} simulation"
     )
 
 

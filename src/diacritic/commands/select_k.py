@@ -84,13 +84,13 @@ class SelectK:
         from diacritic.training.preset import preset
 
         chosen = learner(self.learner).name, preset(self.preset).name
-        place = task(self.task, **pairs(self.parameters))
-        if place.recorded:
-            place = task(self.task, **_typed(self.task, self.parameters))
-        gate, steps = ("task", 10_000) if place.recorded else ("external", 6000)
+        instance = task(self.task, **pairs(self.parameters))
+        if instance.recorded:
+            instance = task(self.task, **_typed(self.task, self.parameters))
+        gate, steps = ("task", 10_000) if instance.recorded else ("external", 6000)
         if min(self.seeds, self.steps or 1) < 1:
             raise UserError("select-k", "--seeds and --steps are at least 1")
-        cell = Cell("select-k", place, *chosen, gate, self.beta, self.steps or steps, seeds=self.seeds)
+        cell = Cell("select-k", instance, *chosen, gate, self.beta, self.steps or steps, seeds=self.seeds)
         return replace(cell, demonstrations=self.demonstrations)
 
 
@@ -101,8 +101,8 @@ def fewest_codes(cell: "Cell", demos: Path) -> int:
         from diacritic.studies.recordings import recording
         from diacritic.studies.train import fewest_codes as fewest
 
-        found = recording(cell, demos)
-        return fewest(Classes.of(found.symbols, found.choices))
+        recorded = recording(cell, demos)
+        return fewest(Classes.of(recorded.symbols, recorded.choices))
     from certify import certify
     from diacritic.studies.tasks import model_of
 

@@ -69,11 +69,11 @@ class Video:
         return make(group.task, group.policies(), group.binner, latents, self.seed, form)
 
 
-def _whole(place: str, text: str) -> int:
+def _whole(where: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise UserError(place, f"{text!r} is not a whole number") from None
+        raise UserError(where, f"{text!r} is not a whole number") from None
 
 
 COMMANDS = {"video": Video}

@@ -19,10 +19,10 @@ def matrix_svg(names: Sequence[str], scores: Scores) -> str:
     for k, name in enumerate(names):
         x = LEFT + k * WIDE + WIDE / 2
         parts.append(f'<text transform="translate({x:g} {TOP - 8}) rotate(-50)">{escape(name)}</text>')
-    for j, (place, row) in enumerate(scores.items()):
+    for j, (task, row) in enumerate(scores.items()):
         y = TOP + j * HIGH
-        parts.append(_text(LEFT - 8, y + 15, place.title, "end"))
-        parts += [_cell(LEFT + k * WIDE, y, f"{place.title}, {names[k]}", score) for k, score in enumerate(row)]
+        parts.append(_text(LEFT - 8, y + 15, task.title, "end"))
+        parts += [_cell(LEFT + k * WIDE, y, f"{task.title}, {names[k]}", score) for k, score in enumerate(row)]
     bottom = TOP + len(scores) * HIGH
     parts += [_box(LEFT + 24 * k, bottom + 14, 24, 12, shade(k / 8)) for k in range(9)]
     said = "0 to all seeds sufficient; text: longest episodes, in steps, that half of the seeds solve; empty: not run"

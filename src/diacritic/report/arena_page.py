@@ -68,14 +68,14 @@ def page(
 
 def _missing(names: Sequence[str], scores: Scores) -> str:
     """Tasks of which nothing was run, and those of which something was not; whichever list of memories is shorter."""
-    whole = [place.title for place, row in scores.items() if not any(row)]
+    whole = [task.title for task, row in scores.items() if not any(row)]
     texts = [f"all of {', '.join(whole)}"] if whole else []
-    for place, row in scores.items():
+    for task, row in scores.items():
         ran = [name for name, score in zip(names, row, strict=True) if score is not None]
         left = [name for name in names if name not in ran]
         if ran and left:
             said = ", ".join(left) if len(left) <= len(ran) else f"all but {', '.join(ran)}"
-            texts.append(f"{place.title} ({said})")
+            texts.append(f"{task.title} ({said})")
     return "; ".join(texts) or "none"
 
 
@@ -83,8 +83,8 @@ def _length_line(name: str, rows: Sequence[Row]) -> str:
     texts = []
     for length in ("20", "100", "1000", "10000", "1000000"):
         values = [row["success"] if length == "20" else row["lengths"].get(length) for row in rows]
-        known = [value for value in values if value is not None]
-        texts.append(f"{sum(value == 1 for value in known)}/{len(rows)}" if len(known) == len(rows) else "?")
+        measured = [value for value in values if value is not None]
+        texts.append(f"{sum(value == 1 for value in measured)}/{len(rows)}" if len(measured) == len(rows) else "?")
     return f"| {name} | {' | '.join(texts)} |"
 
 

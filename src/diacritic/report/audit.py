@@ -45,9 +45,9 @@ def _chart(name: str, cells: Cells) -> Chart | None:
     rows = []
     for cell in shown:
         said = f"{cell['accuracy']:.2f}, {cell['status']}, Holm p {cell['adjusted']:.2g}"
-        found = mark(cell["accuracy"], 0 if cell["passed"] else 1, said, cell["interval"])
+        accuracy = mark(cell["accuracy"], 0 if cell["passed"] else 1, said, cell["interval"])
         chance = mark(cell["chance"], 2, f"chance {cell['chance']:.2f}")
-        rows.append((f"{cell['variable']} in {cell['phase']} ({cell['probe']})", [chance, found]))
+        rows.append((f"{cell['variable']} in {cell['phase']} ({cell['probe']})", [chance, accuracy]))
     series = (("expected", "good"), ("unexpected", "bad"), ("chance", "tick"))
     label = f"{len(cells)} probes of {name} against chance"
     return dots(label, "held-out accuracy", series, rows) if rows else None
@@ -75,12 +75,12 @@ def probed_cells(inputs: Inputs) -> dict[str, Cells]:
 
 def _probes(inputs: Inputs) -> Iterator[tuple[str, Cells]]:
     for stem, document in inputs.probes.items():
-        for name, found in document["probes"].items():
-            yield f"{stem}: {name}", found["cells"]
+        for name, probed in document["probes"].items():
+            yield f"{stem}: {name}", probed["cells"]
     for demos in inputs.recordings:
-        for name, found in (demos.acceptance or {}).get("checks", {}).items():
+        for name, check in (demos.acceptance or {}).get("checks", {}).items():
             if "leaks" in name:
-                yield f"recording of {demos.task}: {name}", found["data"]
+                yield f"recording of {demos.task}: {name}", check["data"]
     for run in inputs.runs:
         for control in run.verdict["controls"] if run.verdict else ():
             if control["name"] == "previous actions" and control.get("data"):
@@ -89,12 +89,12 @@ def _probes(inputs: Inputs) -> Iterator[tuple[str, Cells]]:
 
 def _verdict(run: Run) -> Shown:
     assert run.verdict is not None
-    found = run.verdict
-    answers = [{"question": text, **found[name]} for name, text in QUESTIONS.items()]
+    verdict = run.verdict
+    answers = [{"question": text, **verdict[name]} for name, text in QUESTIONS.items()]
     keys = ("part", "name", "passed", "text")
-    controls = [{key: control.get(key) for key in keys} for control in found["controls"]]
-    known = {"title": f"{run.task} · {run.label}", "run": found["run"], "occupancy": found["occupancy"]}
-    return known | {"answers": answers, "controls": controls, "impression": found["impression"]}
+    controls = [{key: control.get(key) for key in keys} for control in verdict["controls"]]
+    heading = {"title": f"{run.task} · {run.label}", "run": verdict["run"], "occupancy": verdict["occupancy"]}
+    return heading | {"answers": answers, "controls": controls, "impression": verdict["impression"]}
 
 
 def _raised(runs: Sequence[Run], flag: str) -> int:

@@ -35,16 +35,16 @@ def card(subject: Subject, view: Shown) -> Shown:
 
 def profile(need: Sequence[float | None]) -> str:
     """``2 bits, then 1.``: the levels of the required memory in order, without the steps that need none."""
-    known = [round(bits, 2) for bits in need if bits is not None]
-    levels = [bits for _, _, bits in stretches(known) if bits > 0]
-    if not known:
+    steps = [round(bits, 2) for bits in need if bits is not None]
+    levels = [bits for _, _, bits in stretches(steps) if bits > 0]
+    if not steps:
         return "The requirement is not known."
     if not levels:
         return "0 bits: the observation alone is enough."
     if len(levels) > MOST_LEVELS:
-        return f"Up to {_bits(max(levels))} over {len(known)} steps."
+        return f"Up to {_bits(max(levels))} over {len(steps)} steps."
     first, *rest = levels
-    return ", then ".join([_bits(first), *(f"{bits:g}" for bits in rest)]) + f", over {len(known)} steps."
+    return ", then ".join([_bits(first), *(f"{bits:g}" for bits in rest)]) + f", over {len(steps)} steps."
 
 
 def _bits(bits: float) -> str:

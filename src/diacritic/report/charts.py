@@ -9,10 +9,10 @@ DIGITS = 4
 
 def mark(x: float, series: int, text: str, interval: Sequence[float] | None = None, run: str = "") -> Chart:
     """One dot of a series, with the ends of its interval, and the run that it is of."""
-    found: Chart = {"x": round(x, DIGITS), "series": series, "text": text}
+    drawn: Chart = {"x": round(x, DIGITS), "series": series, "text": text}
     if interval is not None:
-        found["ends"] = [round(end, DIGITS) for end in interval]
-    return found | ({"run": run} if run else {})
+        drawn["ends"] = [round(end, DIGITS) for end in interval]
+    return drawn | ({"run": run} if run else {})
 
 
 def dots(

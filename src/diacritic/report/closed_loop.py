@@ -40,11 +40,11 @@ def shares(run: Run) -> dict[str, tuple[float, float, float, str]]:
     if run.rollout is None:
         exact = run.success
         return {} if exact is None else {"success": (exact, exact, exact, "exact, every history")}
-    found = {}
+    by_outcome = {}
     for name, episodes in run.rollout["by_episode"].items():
         passed, of = sum(map(bool, episodes)), len(episodes)
-        found[name] = (passed / of, *wilson(passed, of), f"{of} episodes")
-    return found
+        by_outcome[name] = (passed / of, *wilson(passed, of), f"{of} episodes")
+    return by_outcome
 
 
 def film(inputs: Inputs, filmed: bool = True) -> Shown | None:

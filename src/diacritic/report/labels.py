@@ -27,20 +27,20 @@ def differing(texts: Sequence[str]) -> list[str]:
 
 def stretches(values: Iterable[T]) -> list[tuple[int, int, T]]:
     """Where a value stays: its first place (from 0), its length, and the value."""
-    found, at = [], 0
+    runs, at = [], 0
     for value, same in groupby(values):
         length = sum(1 for _ in same)
-        found.append((at, length, value))
+        runs.append((at, length, value))
         at += length
-    return found
+    return runs
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """Items of one key together, in order."""
-    found: dict[K, list[T]] = {}
+    groups: dict[K, list[T]] = {}
     for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 class Labels:

@@ -64,7 +64,7 @@ class Meanings:
         """The class of every step and episode [T, N], from observations and actions by number."""
         classes = Classes.of(seen, acted)
         deciding = [t for t, bits in enumerate(classes.decision) if bits > SMALL]
-        found = np.full(seen.shape, NOTHING)
+        meanings = np.full(seen.shape, NOTHING)
         for t in range(len(seen)):
             later = [s for s in deciding if s >= t]
             for fiber in np.unique(seen[t]):
@@ -78,8 +78,8 @@ class Meanings:
                     taken = ((s, a) for s in later for a in np.unique(acted[s, mine]).tolist())
                     keys.append(frozenset((s, str(actions[a])) for s, a in taken))
                 for mine, number in zip(members, self._ranked(keys), strict=True):
-                    found[t, mine] = number
-        return found
+                    meanings[t, mine] = number
+        return meanings
 
     def of_machine(self, answer: Answer, labels: Sequence[Ints]) -> list[list[int]]:
         """The class of every state, step by step; `labels` has the state of each history."""
@@ -87,7 +87,7 @@ class Meanings:
         if sum(level.size for level in graph.levels) > MOST_NODES:
             return [[NOTHING] * len(states) for states in answer.machine.states]
         deciding = {step.t - 1 for step in answer.steps if step.instantaneous > SMALL}
-        found: list[list[int]] = []
+        levels: list[list[int]] = []
         later: list[Decisions] = []
         for t in range(graph.horizon - 1, -1, -1):
             level = graph.levels[t]
@@ -98,19 +98,19 @@ class Meanings:
                 for node, law in enumerate(level.law.tolist()):
                     open_now[node] |= {(t, graph.actions[action]) for action, _ in graph.laws[law]}
             later = [frozenset(each) for each in open_now]
-            found.append(self._of_states(answer.machine.states[t], later, labels[t]))
-        return self._renumbered(found[::-1])
+            levels.append(self._of_states(answer.machine.states[t], later, labels[t]))
+        return self._renumbered(levels[::-1])
 
     def _of_states(self, states: Sequence[Any], kept: Sequence[Decisions], label: Ints) -> list[int]:
         keys: list[Decisions] = [frozenset()] * len(states)
         for node, state in enumerate(label.tolist()):
             keys[state] |= kept[node]
-        found = [NOTHING] * len(states)
+        numbers = [NOTHING] * len(states)
         for group in grouped(range(len(states)), lambda k: states[k].observation).values():
             if len(group) > 1:
                 for k, number in zip(group, self._ranked([keys[k] for k in group]), strict=True):
-                    found[k] = number
-        return found
+                    numbers[k] = number
+        return numbers
 
     def _ranked(self, keys: Sequence[Decisions]) -> list[int]:
         met: Counter[Decisions] = Counter()
@@ -120,16 +120,16 @@ class Meanings:
             met[key] += 1
         return numbers
 
-    def _renumbered(self, found: list[list[int]]) -> list[list[int]]:
+    def _renumbered(self, levels: list[list[int]]) -> list[list[int]]:
         """Numbers in the order of time, then of names, whatever machine they came from."""
         first: dict[int, int] = {}
-        for t, level in enumerate(found):
+        for t, level in enumerate(levels):
             for number in level:
                 first.setdefault(number, t)
         names = self.names
-        order = {k: place for place, k in enumerate(sorted(range(len(names)), key=lambda k: (first[k], names[k])))}
+        order = {k: rank for rank, k in enumerate(sorted(range(len(names)), key=lambda k: (first[k], names[k])))}
         self._numbers = dict(sorted(((key, order[k]) for key, k in self._numbers.items()), key=lambda item: item[1]))
-        return [[order.get(number, number) for number in level] for level in found]
+        return [[order.get(number, number) for number in level] for level in levels]
 
 
 def looks(codes: Ints, classes: Ints, seen: Ints) -> list[dict[int, Look]]:
@@ -150,11 +150,11 @@ def _looks(codes: Ints, classes: Ints, seen: Ints) -> dict[int, Look]:
             by_code[code][number] += count
             best[fiber, number] = max(best.get((fiber, number), (0, 0)), (count, -code))
     main = {(number, -code) for (_, number), (_, code) in best.items()}
-    found = {}
+    looks = {}
     for code, counts in by_code.items():
         number, count = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(NOTHING, 0))
         if counts and count < PURE * counts.total():
-            found[code] = Look(MIXED)
+            looks[code] = Look(MIXED)
         else:
-            found[code] = Look(number, number >= 0 and (number, code) not in main)
-    return found
+            looks[code] = Look(number, number >= 0 and (number, code) not in main)
+    return looks

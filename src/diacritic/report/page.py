@@ -99,19 +99,19 @@ def _drop(shown: Shown, part: str) -> bool:
 
 def sections(inputs: Inputs, filmed: bool, ledgers: ledger_section.View) -> Shown:
     """What every section shows."""
-    found = subjects(inputs)
-    tasks = views(found, inputs)
+    listed = subjects(inputs)
+    tasks = views(listed, inputs)
     _place_film(tasks, closed_loop.film(inputs, filmed))
     studies = ledgers(inputs.ledgers, inputs.figures)
     return {
-        "cards": [cards.card(subject, task) for subject, task in zip(found, tasks, strict=True)]
+        "cards": [cards.card(subject, task) for subject, task in zip(listed, tasks, strict=True)]
         + list(cards.further(audit.probed_cells(inputs), studies)),
         "needs": need_section.view(inputs),
         "tasks": tasks,
         "runs": run_table.view(inputs.runs),
         "audit": audit.view(inputs),
         "studies": studies,
-        "titles": {subject.name: subject.full for subject in found if subject.full not in ("", subject.name)},
+        "titles": {subject.name: subject.full for subject in listed if subject.full not in ("", subject.name)},
     }
 
 
@@ -135,12 +135,12 @@ def render(shown: Shown, left_out: Sequence[LeftOut], title: str) -> str:
     environment.filters |= {"bits": _bits, "percent": _percent}
     charts: dict[str, Any] = {}
 
-    def place(drawn: Shown) -> str:
+    def chart_id(drawn: Shown) -> str:
         """Keep a chart for the script, and give the name of its place."""
         charts[f"chart-{len(charts) + 1}"] = drawn
         return f"chart-{len(charts)}"
 
-    environment.globals["place"] = place
+    environment.globals["chart_id"] = chart_id
     body = environment.get_template("sections.html").render(shown, left_out=left_out, title=title)
     script = '"use strict";\n' + "".join(_file(name) for name in SCRIPTS)
     studies = shown["studies"] or {"cells": [], "rates": None}

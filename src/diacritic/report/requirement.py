@@ -52,15 +52,15 @@ def view(model: Model, meanings: Meanings) -> Shown:
 def curves(answer: Answer) -> list[Shown]:
     """H(H_t|O_t), H(Γˢ_t|O_t), the required memory and H(G_t|O_t) at every step."""
     steps = answer.steps
-    found = [
+    lines = [
         curve("whole history", "history", [s.history for s in steps]),
         curve("strong", "strong", [s.strong for s in steps]),
         curve("required", "need", [s.upper for s in steps]),
         curve("used now", "now", [s.instantaneous for s in steps]),
     ]
     if any(s.rate is None for s in steps):
-        found.append(curve("lower end", "lower", [s.lower if s.rate is None else None for s in steps]))
-    return found
+        lines.append(curve("lower end", "lower", [s.lower if s.rate is None else None for s in steps]))
+    return lines
 
 
 def curve(name: str, style: str, values: Sequence[float | None]) -> Shown:
@@ -84,15 +84,15 @@ def _badges(answer: Answer) -> list[dict[str, str]]:
         "a4": ("same law, same futures", "A4: histories with equal observation and law have equal continuations"),
         "transitive": ("compatible histories form classes", "compatibility of histories is transitive"),
     }
-    found = []
+    badges = []
     for name, (word, title) in said.items():
         failing = [step.t for step in answer.steps if not getattr(step, name)]
         state = "yes" if not failing else f"fails at step {failing[0]}"
-        found.append({"word": word, "state": state, "mood": "warn" if failing else "good", "title": title})
+        badges.append({"word": word, "state": state, "mood": "warn" if failing else "good", "title": title})
     proved = ("every step", "good") if answer.certified else ("not at every step", "warn")
     title = "whether the least memory of every step is proved"
-    found.append({"word": "certified", "state": proved[0], "mood": proved[1], "title": title})
-    return [*found, _checked(answer)]
+    badges.append({"word": "certified", "state": proved[0], "mood": proved[1], "title": title})
+    return [*badges, _checked(answer)]
 
 
 def _checked(answer: Answer) -> dict[str, str]:
@@ -144,11 +144,11 @@ def state_of_node(answer: Answer, t: int) -> Ints:
 
 def _witnesses(answer: Answer, labels: Labels, relations: list[Relation], t: int, label: Ints) -> list[Shown]:
     """For pairs of classes with one observation: two histories, a common future, and the two actions after it."""
-    graph, found = labels.graph, []
+    graph, witnesses = labels.graph, []
     for alike in grouped(answer.machine.states[t], lambda state: state.observation).values():
         for first, second in pairwise(state.index for state in alike):
-            if len(found) == MOST_WITNESSES:
-                return found
+            if len(witnesses) == MOST_WITNESSES:
+                return witnesses
             pair = _conflicting(relations[t], np.flatnonzero(label == first), np.flatnonzero(label == second))
             if pair is None:
                 continue
@@ -157,8 +157,8 @@ def _witnesses(answer: Answer, labels: Labels, relations: list[Relation], t: int
             after = labels.seen(t + len(word), word[-1][1]) if word else ""
             actions = differing([graph.law_text(one), graph.law_text(two)])
             witness = {"histories": told, "until": t + 1 + len(word), "after": after, "actions": actions}
-            found += [] if witness in found else [witness]  # other pairs may differ in the same way
-    return found
+            witnesses += [] if witness in witnesses else [witness]  # other pairs may differ in the same way
+    return witnesses
 
 
 def _conflicting(relation: Relation, ours: Ints, theirs: Ints) -> tuple[int, int] | None:

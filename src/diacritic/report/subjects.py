@@ -46,12 +46,12 @@ class Subject:
 
 def subjects(inputs: Inputs) -> list[Subject]:
     """Every task of the inputs; models are found or, of robot tasks without a recording, made from their design."""
-    found: dict[str, Subject] = {
+    by_name: dict[str, Subject] = {
         model.name or "model": Subject(model.name or "model", model=model) for model in inputs.models
     }
     for demos in inputs.recordings:
         name = short_title(demos.task, demos.parameters)
-        subject = found.setdefault(name, Subject(name))
+        subject = by_name.setdefault(name, Subject(name))
         subject.robot, subject.demos = True, subject.demos or demos
         subject.full = full_title(demos.task, demos.parameters)
         subject.task = recorded_task(demos.task, demos.parameters)
@@ -60,12 +60,12 @@ def subjects(inputs: Inputs) -> list[Subject]:
                 recorded = recording(demos)
                 subject.model, subject.artefact = recorded.model, recorded.artefact
     for run in inputs.runs:
-        subject = found.setdefault(run.task, Subject(run.task, run.recorded, run.full_task))
+        subject = by_name.setdefault(run.task, Subject(run.task, run.recorded, run.full_task))
         subject.runs.append(run)
-    for subject in found.values():
+    for subject in by_name.values():
         if subject.model is None and subject.runs:
             subject.model = _model(inputs, subject)
-    ordered = sorted(found.values(), key=lambda subject: not subject.robot)
+    ordered = sorted(by_name.values(), key=lambda subject: not subject.robot)
     _limit(inputs, ordered)
     return ordered
 
@@ -95,10 +95,10 @@ def _limit(inputs: Inputs, ordered: Sequence[Subject]) -> None:
         inputs.left_out.append(LeftOut("requirements", said))
 
 
-def views(found: Sequence[Subject], inputs: Inputs) -> list[Shown]:
+def views(listed: Sequence[Subject], inputs: Inputs) -> list[Shown]:
     """Every task as the report shows it, strips of at most so many runs in all."""
     left, shown = MOST_RUNS, []
-    for k, subject in enumerate(found):
+    for k, subject in enumerate(listed):
         with working(f"certifying {subject.name}"):
             shown.append(_view(subject, inputs, k, left))
         left = max(0, left - len(subject.runs))
@@ -107,18 +107,18 @@ def views(found: Sequence[Subject], inputs: Inputs) -> list[Shown]:
 
 def _view(subject: Subject, inputs: Inputs, index: int, left: int) -> Shown:
     meanings = Meanings()
-    known: Shown = {"need": subject.need, "curves": [], "cues": [], "decisions": [], "steps": [], "machine": None}
+    shown: Shown = {"need": subject.need, "curves": [], "cues": [], "decisions": [], "steps": [], "machine": None}
     if subject.model is not None:
-        known = requirement.view(replace(subject.model, name=subject.name), meanings)
-        known["sentences"] = [*filter(None, [subject.artefact]), *known["sentences"]]
+        shown = requirement.view(replace(subject.model, name=subject.name), meanings)
+        shown["sentences"] = [*filter(None, [subject.artefact]), *shown["sentences"]]
     elif subject.need:
-        known["curves"] = [curve("required", "need", subject.need)]
-        known["cues"] = requirement.cues([bits or 0.0 for bits in subject.need])
+        shown["curves"] = [curve("required", "need", subject.need)]
+        shown["cues"] = requirement.cues([bits or 0.0 for bits in subject.need])
     strips = list(_strips(subject, inputs, meanings, left))
-    horizon = max([len(known["need"]), *(len(run.rate) for run in subject.runs)], default=0)
+    horizon = max([len(shown["need"]), *(len(run.rate) for run in subject.runs)], default=0)
     return (
         {"horizon": horizon, "badges": [], "sentences": [], "legend": {}, "begin": 1}
-        | known
+        | shown
         | {
             "id": f"task-{index + 1}",
             "index": index,

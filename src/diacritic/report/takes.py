@@ -118,10 +118,10 @@ def _pair(task: Task, name: str, latents: Mapping[str, Any], seed: int) -> dict[
 def _takes(task: Task, batch: Batch, loop: Loop, rows: Mapping[int, str], coded: bool) -> list[Take]:
     chosen = list(rows)
     poses, codes, shown = [], [], []
-    for found in loop:
+    for played in loop:
         poses.append(batch.pose()[chosen])
-        codes.append(found.codes.reshape(-1)[chosen])
-        shown.append(task.displayed(found.t, batch.latents)[chosen])
+        codes.append(played.codes.reshape(-1)[chosen])
+        shown.append(task.displayed(played.t, batch.latents)[chosen])
     poses.append(batch.pose()[chosen])
     ending = ["success" if good else "failure" for good in batch.outcome()["success"][chosen]]
     every, seen = np.stack(poses, 1), np.stack(shown, 1)

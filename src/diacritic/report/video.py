@@ -119,17 +119,17 @@ def _notes(story: Story, takes: Sequence[Take], t: int, changed: int | None) -> 
     """What is said of every take at a step."""
     waits = next((steps for steps in story.task.windows.values() if t in steps and len(steps) > LONG), None)
     decided = story.design.decides[t]
-    found = []
+    notes = []
     for k, take in enumerate(takes):
         after = changed is not None and k > 0 and t >= changed
         if after and (t == changed or waits):
-            found.append("We changed one code.")
+            notes.append("We changed one code.")
         elif decided:
-            found.append(f"decides the {decided}")
+            notes.append(f"decides the {decided}")
         elif take.shown[t] >= 0:
-            found.append(f"the cue shows {take.shown[t]}")
+            notes.append(f"the cue shows {take.shown[t]}")
         elif waits:
-            found.append(f"{len(waits)} steps, nothing to see")
+            notes.append(f"{len(waits)} steps, nothing to see")
         else:
-            found.append(story.task.phases[t].replace("_", " "))
-    return found
+            notes.append(story.task.phases[t].replace("_", " "))
+    return notes

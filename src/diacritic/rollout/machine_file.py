@@ -45,10 +45,10 @@ class RunnableMachine(MachineFile):
 
 def minimal_machine(machine: CodeMachine, model: Model, origin: dict[str, Any] | None = None) -> RunnableMachine:
     """The learned machine as the smallest one that behaves like it; refused, with the history, where it is wrong."""
-    found = first_error(machine.greedy(), model)
-    if found is not None:
-        said = f"after {found.history} the machine does {found.policy}, the expert {found.expert}"
-        raise UserError(f"step {found.t}", f"{said}; train longer, or export another seed")
+    error = first_error(machine.greedy(), model)
+    if error is not None:
+        said = f"after {error.history} the machine does {error.policy}, the expert {error.expert}"
+        raise UserError(f"step {error.t}", f"{said}; train longer, or export another seed")
     machine_file = replace(smallest(model), origin=origin or {})
     assert first_error(machine_file.tables(model), model) is None, "a minimised machine must not err either"
     return machine_file

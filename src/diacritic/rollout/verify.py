@@ -27,11 +27,11 @@ def first_error(machine: CodeMachine, model: Model) -> Difference | None:
         policy = machine.act[code, level.observation[node]]
         wrong = np.flatnonzero(((policy > 0) & (laws[level.law[node]] == 0)).any(axis=1))
         if len(wrong):
-            place = int(wrong[0])
-            certain = policy[place].max() == 1
-            chosen = graph.actions[int(policy[place].argmax())] if certain else "a random action"
-            history = _history(graph, came, t, place)
-            return Difference(t + 1, history, graph.law_text(int(level.law[node[place]])), chosen)
+            row = int(wrong[0])
+            certain = policy[row].max() == 1
+            chosen = graph.actions[int(policy[row].argmax())] if certain else "a random action"
+            history = _history(graph, came, t, row)
+            return Difference(t + 1, history, graph.law_text(int(level.law[node[row]])), chosen)
         if t + 1 < graph.horizon:
             way = branches(machine, graph, t, node, code)
             one = representatives(*rank(pair(way.node, way.code)))
@@ -40,16 +40,16 @@ def first_error(machine: CodeMachine, model: Model) -> Difference | None:
     return None
 
 
-def _history(graph: Graph, came: Steps, t: int, place: int) -> str:
+def _history(graph: Graph, came: Steps, t: int, row: int) -> str:
     """The history of one (node, code) pair in one line."""
     words: list[str] = []
     for step in range(t, 0, -1):
         before, edge = came[step]
         level = graph.levels[step - 1]
-        child = level.child[edge[place]]
-        words += [f"-{graph.actions[level.action[edge[place]]]}-> {_seen(graph, step, int(child))}"]
-        place = int(before[place])
-    return " ".join([_seen(graph, 0, int(came[0][0][place])), *reversed(words)])
+        child = level.child[edge[row]]
+        words += [f"-{graph.actions[level.action[edge[row]]]}-> {_seen(graph, step, int(child))}"]
+        row = int(before[row])
+    return " ".join([_seen(graph, 0, int(came[0][0][row])), *reversed(words)])
 
 
 def _seen(graph: Graph, t: int, node: int) -> str:

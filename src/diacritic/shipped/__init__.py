@@ -28,8 +28,8 @@ def provenance(folder: Path = FOLDER) -> dict[str, Any]:
 
 def cohort(out: Path, folder: Path = FOLDER) -> list[Path]:
     """The shipped runs by seed, copied to where rollouts and verdicts may be written beside them."""
-    found = []
+    folders = []
     for run in provenance(folder)["runs"]:
         shutil.copytree(folder / run["run"], out / run["run"], dirs_exist_ok=True)
-        found.append(out / run["run"])
-    return found
+        folders.append(out / run["run"])
+    return folders

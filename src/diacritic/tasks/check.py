@@ -46,9 +46,9 @@ def _check_names(task: Task) -> None:
     ):
         for name in names:
             _require(name in there, what, f"{name!r} is unknown; there are {', '.join(there)}")
-    known = {**task.convention.strata, **task.convention.nuisances, **task.convention.coins}
+    declared = {**task.convention.strata, **task.convention.nuisances, **task.convention.coins}
     _require(
-        known == dict(task.latents), "convention", "its strata, nuisances and coins are not the latents of the task"
+        declared == dict(task.latents), "convention", "its strata, nuisances and coins are not the latents of the task"
     )
     _require(len(set(task.channels)) == len(task.channels), "channels", "two have the same name")
 
@@ -61,8 +61,8 @@ def _check_shapes(task: Task, played: Demonstration, episodes: int) -> None:
         "success": (episodes,),
     }
     for name, shape in wanted.items():
-        found = getattr(played, name).shape
-        _require(found == shape, name, f"expected shape {shape}, not {found}")
+        given = getattr(played, name).shape
+        _require(given == shape, name, f"expected shape {shape}, not {given}")
     for name in (*task.latents, *task.levels):
         _require(name in played.latents, "latents", f"{name!r} is not recorded")
     for what, (table, names) in (
@@ -94,6 +94,6 @@ def _check_pairs(task: Task, batch: Batch, played: Demonstration, latents: Laten
         _require(right, "decided", f"{name!r} is not what the expert chose")
 
 
-def _require(holds: bool, place: str, reason: str) -> None:
+def _require(holds: bool, where: str, reason: str) -> None:
     if not holds:
-        raise UserError(place, reason)
+        raise UserError(where, reason)

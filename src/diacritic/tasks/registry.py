@@ -60,23 +60,23 @@ def is_only_recorded(name: str, version: int | None) -> bool:
 
 def make(name: str, **parameters: Any) -> Task:
     """A task with its own physics, by its name or the paper's name."""
-    known, implied = ALIASES.get(name, (name, {}))
+    canonical, implied = ALIASES.get(name, (name, {}))
     given = {**implied, **parameters}
-    if known in _REGISTERED:
-        return _REGISTERED[known](**given)
-    if known not in _BUILT_IN:
+    if canonical in _REGISTERED:
+        return _REGISTERED[canonical](**given)
+    if canonical not in _BUILT_IN:
         raise UserError("task", f"{name!r} is unknown; there are {', '.join(names())}")
-    module, _, attribute = _BUILT_IN[known].partition(":")
+    module, _, attribute = _BUILT_IN[canonical].partition(":")
     factory = getattr(import_module(module), attribute)
-    return from_parameters(factory, name, given) if isinstance(factory, type) else factory(known, **given)
+    return from_parameters(factory, name, given) if isinstance(factory, type) else factory(canonical, **given)
 
 
 def find(name: str, **parameters: Any) -> Task | Model:
     """Any task by name: one with its own physics, or a finite model of the zoo."""
     if is_simulated(name):
         return make(name, **parameters)
-    known, implied = ALIASES.get(name, (name, {}))
-    return zoo.build(known, **{**implied, **parameters})
+    canonical, implied = ALIASES.get(name, (name, {}))
+    return zoo.build(canonical, **{**implied, **parameters})
 
 
 def task_of(demos: Demos) -> Task:

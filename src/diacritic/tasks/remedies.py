@@ -30,7 +30,7 @@ def remedies() -> Iterator[None]:
                 raise UserError(package, f'is not installed; run: pip install "diacritic[{extras}]"') from None
         raise
     except RuntimeError as problem:
-        place, sign, reason = str(problem).partition(": ")
-        if place != "rendering" or not sign:
+        where, sign, reason = str(problem).partition(": ")
+        if where != "rendering" or not sign:
             raise
-        raise UserError(place, reason) from None
+        raise UserError(where, reason) from None

@@ -46,8 +46,8 @@ class LivingWorld:
         latent, actions = state
         shown, law = self._step(self._latents[latent][0], actions)
         names = [law] if isinstance(law, str) else [name for name, p in law.items() if rational(p, "step")]
-        known = frozenset(self._action[name] for name in names if name in self._action)
-        return View(self._observation.get(shown), known)
+        allowed = frozenset(self._action[name] for name in names if name in self._action)
+        return View(self._observation.get(shown), allowed)
 
     def answer(self, state: WorldState, action: int) -> Weighted:
         latent, actions = state

@@ -31,15 +31,15 @@ def test_a_class_in_the_present_folder_is_audited(
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("spec", "said"),
     [
         ("nowhere", "expected MODULE:OBJECT"),
         ("no_such_module:policy", "there is no module 'no_such_module'"),
         ("json:no_such_object", "json has no 'no_such_object'"),
     ],
 )
-def test_what_is_not_there_is_one_line(place: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", place, "gap"]) == 2
+def test_what_is_not_there_is_one_line(spec: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", spec, "gap"]) == 2
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1

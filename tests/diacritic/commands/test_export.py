@@ -28,12 +28,12 @@ PLAN = Plan(CERTIFIED, preset("carousel"), (Run(0),), 5, Architecture(codes=4, c
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run that has learned, `good`, and one that has not, `bad`."""
-    place = tmp_path_factory.mktemp("runs")
+    path = tmp_path_factory.mktemp("runs")
     facts = [{"kind": "symbolic", "task": MODEL.name, "model_sha256": MODEL.digest}]
     good, _ = train_certified(PLAN, from_model(MODEL), certified_labels(MODEL))
     for name, cohort in (("good", good), ("bad", Cohort(PLAN, from_model(MODEL)))):
-        save_runs(cohort, place / name, facts)[0].rename(place / name / "run")
-    return place
+        save_runs(cohort, path / name, facts)[0].rename(path / name / "run")
+    return path
 
 
 def test_a_run_becomes_a_machine_and_a_verified_certificate(

@@ -51,10 +51,10 @@ def test_runs_on_a_symbolic_task(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "/2 sufficient; " in said
     for manifest in tmp_path.glob("*/run.json"):
         trained = json.loads(manifest.read_text())
-        found = json.loads((manifest.parent / "verdict.json").read_text())
-        assert (found["sufficient"]["answer"] == "yes") == trained["sufficient"]
-        np.testing.assert_allclose(found["steps"]["rate"], trained["rate"])
-        assert (found["task"], found["seed"]) == ("memory-chain bits=1 delay=2", trained["run"]["seed"])
+        document = json.loads((manifest.parent / "verdict.json").read_text())
+        assert (document["sufficient"]["answer"] == "yes") == trained["sufficient"]
+        np.testing.assert_allclose(document["steps"]["rate"], trained["rate"])
+        assert (document["task"], document["seed"]) == ("memory-chain bits=1 delay=2", trained["run"]["seed"])
         assert (manifest.parent / "staircase.png").exists()
     assert main(["measure", str(tmp_path), "--task", "memory-chain bits=1 delay=3"]) == 2
     assert "learned another model than 'memory-chain bits=1 delay=3'" in capsys.readouterr().err
@@ -73,16 +73,16 @@ def test_a_run_on_a_recording(copied: Path, capsys: pytest.CaptureFixture[str]) 
     run = copied / "runs" / "swapped-False"
     small = ["--episodes", "16", "--interventions", "8", "--seed", "1", "--threads", "1"]
     assert main(["measure", str(run), "--task", str(copied / "short"), *small]) == 0
-    found = json.loads((run / "verdict.json").read_text())
-    assert [found[name]["answer"] for name in ("sufficient", "surplus", "sole")] == ["yes", "yes", "yes"]
-    controls = {control["name"]: control["passed"] for control in found["controls"]}
+    document = json.loads((run / "verdict.json").read_text())
+    assert [document[name]["answer"] for name in ("sufficient", "surplus", "sole")] == ["yes", "yes", "yes"]
+    controls = {control["name"]: control["passed"] for control in document["controls"]}
     assert not [name for name, passed in controls.items() if passed is False]
     assert controls["code swap, expert occupancy"] is controls["code swap, closed loop"] is True
     assert controls["body memory, slot in gap2"] is controls["previous actions"] is controls["own occupancy"] is True
     assert controls["raw observations"] is None
-    assert found["occupancy"] == "codes on 40 held-out episodes, expert occupancy"
-    assert found["excess"]["gap1"] == pytest.approx(0, abs=1e-9)  # the copy holds nothing else
-    assert found["excess"]["gap2"] == pytest.approx(1, abs=0.1)  # the copy never forgets the side
+    assert document["occupancy"] == "codes on 40 held-out episodes, expert occupancy"
+    assert document["excess"]["gap1"] == pytest.approx(0, abs=1e-9)  # the copy holds nothing else
+    assert document["excess"]["gap2"] == pytest.approx(1, abs=0.1)  # the copy never forgets the side
     assert "Impression: The code suffices and alone carries the memory" in capsys.readouterr().out
 
 
@@ -90,13 +90,13 @@ def test_swapped_slots_are_a_decision_error_and_no_lack_of_memory(copied: Path) 
     run = copied / "runs" / "swapped-True"
     arguments = ["--task", str(copied / "short"), "--episodes", "0", "--interventions", "0", "--no-figure"]
     assert main(["measure", str(run), *arguments]) == 0
-    found = json.loads((run / "verdict.json").read_text())
-    controls = {control["name"]: control for control in found["controls"]}
-    assert found["sufficient"]["answer"] == "yes"
+    document = json.loads((run / "verdict.json").read_text())
+    controls = {control["name"]: control for control in document["controls"]}
+    assert document["sufficient"]["answer"] == "yes"
     assert controls["decision errors"]["data"] == {"side": 0.0, "slot": 1.0}
     assert controls["decision errors"]["passed"] is False
     assert "body memory, slot in gap2" not in controls
-    assert found["impression"].endswith("Look at what failed besides: decision errors.")
+    assert document["impression"].endswith("Look at what failed besides: decision errors.")
 
 
 def test_recordings_that_do_not_fit_are_refused(
@@ -157,11 +157,11 @@ def test_what_the_probe_of_a_recording_found_is_part_of_the_verdict(
         }
         (tmp_path / "short.probe.json").write_text(json.dumps(probe))
         assert main(["measure", str(run), *arguments]) == 0
-        found = json.loads((run / "verdict.json").read_text())
-        (control,) = (control for control in found["controls"] if control["name"] == "raw observations")
+        document = json.loads((run / "verdict.json").read_text())
+        (control,) = (control for control in document["controls"] if control["name"] == "raw observations")
         assert control["passed"] is not leaks
         assert ("slot in gap2 from observations (0.97, chance 0.50)" in control["text"]) == leaks
-        assert found["sole"]["answer"] == ("no" if leaks else "yes")
+        assert document["sole"]["answer"] == ("no" if leaks else "yes")
     capsys.readouterr()
     probe["demos_sha256"] = "0"
     (tmp_path / "short.probe.json").write_text(json.dumps(probe))
@@ -178,10 +178,10 @@ def test_a_run_that_sees_pixels(tmp_path: Path) -> None:
     small = ["--episodes", "0", "--interventions", "0"]
     assert main(["measure", str(tmp_path / "runs"), "--task", str(tmp_path / "pixels"), *small]) == 0
     (path,) = tmp_path.glob("runs/*/verdict.json")
-    found = json.loads(path.read_text())
-    assert found["occupancy"] == "codes on 4 held-out episodes, expert occupancy"
-    assert found["sufficient"]["answer"] == "no"
-    controls = {control["name"]: control for control in found["controls"]}
+    document = json.loads(path.read_text())
+    assert document["occupancy"] == "codes on 4 held-out episodes, expert occupancy"
+    assert document["sufficient"]["answer"] == "no"
+    controls = {control["name"]: control for control in document["controls"]}
     assert controls["episode boundary"]["passed"] is True
     assert controls["interventions, expert occupancy"]["data"]
     assert (path.parent / "staircase.png").exists()

@@ -32,11 +32,11 @@ def test_a_folder_of_runs_is_played_together(runs: Path, capsys: pytest.CaptureF
     assert "action error (cm)" in said
     assert "2 × 4 episodes" in said
     for name, share in (("swapped-False", 1.0), ("swapped-True", 0.0)):
-        found = json.loads((runs / name / "rollout.json").read_text())
-        assert (found["success"], found["slot"], found["side"]) == (share, share, 1.0)
-        assert found["by_episode"]["success"] == [bool(share)] * 4
-        assert (found["episodes"], found["seed"], found["until"]) == (4, 1, None)
-        assert len(found["own_rate"]) == short_task().horizon
+        document = json.loads((runs / name / "rollout.json").read_text())
+        assert (document["success"], document["slot"], document["side"]) == (share, share, 1.0)
+        assert document["by_episode"]["success"] == [bool(share)] * 4
+        assert (document["episodes"], document["seed"], document["until"]) == (4, 1, None)
+        assert len(document["own_rate"]) == short_task().horizon
         with np.load(runs / name / "rollout.npz", allow_pickle=False) as arrays:
             cues = arrays["latent:theta"] % 4 ^ (0 if share else 2)
             expected = [code_of(5, cue) for cue in cues]
@@ -46,8 +46,12 @@ def test_a_folder_of_runs_is_played_together(runs: Path, capsys: pytest.CaptureF
 def test_the_expert_can_drive_first(runs: Path) -> None:
     arguments = ["--episodes", "2", "--until", "place", "--threads", "1"]
     assert main(["rollout", str(runs / "swapped-True"), *arguments]) == 0
-    found = json.loads((runs / "swapped-True" / "rollout.json").read_text())
-    assert (found["until"], found["takeover"], found["slot"]) == ("place", short_task().phase_steps("place")[0], 0.0)
+    document = json.loads((runs / "swapped-True" / "rollout.json").read_text())
+    assert (document["until"], document["takeover"], document["slot"]) == (
+        "place",
+        short_task().phase_steps("place")[0],
+        0.0,
+    )
 
 
 def test_runs_of_other_tasks_play_apart(runs: Path, recording: Path) -> None:

@@ -15,7 +15,7 @@ OWN = ("--studies", str(FILE))
 CHOSEN = ("arm", *OWN, "--only", "gap=6 plain", "--quick", "--seeds", "1")
 
 
-def places(folder: Path) -> list[str]:
+def options(folder: Path) -> list[str]:
     return ["--results", str(folder / "results"), "--demos", str(folder / "demos"), "--runs", str(folder / "runs")]
 
 
@@ -30,7 +30,7 @@ def test_list_show_and_status_say_what_is_there(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_file_of_ones_own_is_run_and_its_ledger_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    words = ["toys", *OWN, "--quick", "--together", "2", "--work", str(tmp_path / "work"), *places(tmp_path)]
+    words = ["toys", *OWN, "--quick", "--together", "2", "--work", str(tmp_path / "work"), *options(tmp_path)]
     assert main(["study", "run", *words]) == 0
     assert "2 cells, 2 cohorts to run" in capsys.readouterr().out
     assert len(read_ledger(tmp_path / "results" / "toys.jsonl")) == 4
@@ -41,18 +41,18 @@ def test_a_file_of_ones_own_is_run_and_its_ledger_asked(tmp_path: Path, capsys: 
 
 def test_what_is_exported_trained_and_imported_is_in_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = str(tmp_path / "x")
-    assert main(["study", "export", *CHOSEN, "-o", folder, *places(tmp_path)]) == 0
+    assert main(["study", "export", *CHOSEN, "-o", folder, *options(tmp_path)]) == 0
     assert "1 cells, 1 cohorts, 1 runs" in capsys.readouterr().out
     train_folder(tmp_path / "x", tmp_path / "back")
-    assert main(["study", "import", str(tmp_path / "back"), *places(tmp_path), "--episodes", "2"]) == 0
+    assert main(["study", "import", str(tmp_path / "back"), *options(tmp_path), "--episodes", "2"]) == 0
     assert "1 cells got new rows" in capsys.readouterr().out
     (row,) = read_ledger(tmp_path / "results" / "arm.jsonl")
     assert (row["steps"], row["seed"], row["episodes"]) == (20, 0, 2)
     manifest = json.loads((tmp_path / "runs" / row["run"] / "run.json").read_text())
     assert manifest["demos_sha256"] == row["demos_sha256"]
-    assert main(["study", "export", *CHOSEN, "-o", folder, *places(tmp_path)]) == 2
+    assert main(["study", "export", *CHOSEN, "-o", folder, *options(tmp_path)]) == 2
     assert "nothing to export" in capsys.readouterr().err
-    assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *places(tmp_path)]) == 0
+    assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *options(tmp_path)]) == 0
     assert "1 cells, 0 cohorts to run" in capsys.readouterr().out
 
 
@@ -65,7 +65,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_second_runner_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with locked(tmp_path / "results"):
-        assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *places(tmp_path)]) == 2
+        assert main(["study", "run", *CHOSEN, "--work", str(tmp_path / "work"), *options(tmp_path)]) == 2
     assert "another runner is at work" in capsys.readouterr().err
 
 

@@ -77,5 +77,5 @@ def test_the_certified_learner_is_taught_what_is_required_and_no_more(
     assert main(["train", *arguments, "--out", str(tmp_path)]) == 0
     assert "2/2 sufficient" in capsys.readouterr().out
     for manifest in tmp_path.glob("*/run.json"):
-        found = json.loads(manifest.read_text())
-        assert found["rate"] == pytest.approx([bits or 0.0 for bits in found["requirement"]])
+        document = json.loads(manifest.read_text())
+        assert document["rate"] == pytest.approx([bits or 0.0 for bits in document["requirement"]])

@@ -43,9 +43,9 @@ def test_a_copy_of_the_expert_succeeds_and_swapped_slots_fail(played: Rollouts) 
     assert played.outcome["side"].all()
     assert played.outcome["slot"].tolist() == [[True] * EPISODES, [False] * EPISODES]
     assert played.action_error[0] < 0.01
-    place = TASK.decisions["slot"]
-    assert played.error[1, :place].max() < 0.01
-    assert (played.error[1, place] > 3).all()  # a third of the way between two slots
+    step = TASK.decisions["slot"]
+    assert played.error[1, :step].max() < 0.01
+    assert (played.error[1, step] > 3).all()  # a third of the way between two slots
     assert played.summary(0) == {
         "success": 1.0,
         "side": 1.0,
@@ -84,15 +84,15 @@ def test_the_same_numbers_again_and_on_two_threads(pair: tuple[Parameters, Archi
 def test_hybrid_lets_the_expert_drive_while_memories_watch(
     pair: tuple[Parameters, Architecture], played: Rollouts
 ) -> None:
-    found = play(
+    rollout = play(
         TASK, Policies(*pair, SCALE), EPISODES, seed=3, threads=1, takeover=takeover(TASK, "place"), latents=HIDDEN
     )
     first = TASK.phase_steps("place")[0]
-    assert found.takeover == first
-    assert not found.error[:, :first].any()
-    np.testing.assert_array_equal(found.codes, played.codes)
-    assert found.success.tolist() == [[True] * EPISODES, [False] * EPISODES]
-    assert found.action_error[1] == pytest.approx(found.error[1, first:].mean())
+    assert rollout.takeover == first
+    assert not rollout.error[:, :first].any()
+    np.testing.assert_array_equal(rollout.codes, played.codes)
+    assert rollout.success.tolist() == [[True] * EPISODES, [False] * EPISODES]
+    assert rollout.action_error[1] == pytest.approx(rollout.error[1, first:].mean())
 
 
 def test_a_policy_that_only_watches_has_no_error_of_its_own(played: Rollouts) -> None:
@@ -109,18 +109,18 @@ def test_a_phase_that_the_task_lacks_is_refused() -> None:
 
 def test_symbols_are_read_online_and_unseen_ones_counted(pair: tuple[Parameters, Architecture]) -> None:
     _, binner = record(make_task("two-cues", gap=1, first_gap=1), 64, seed=1)
-    found = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, binner=binner, threads=1, latents=HIDDEN)
-    assert found.symbols is not None
-    assert found.unseen is not None
-    assert found.unseen.tolist() == [0, 0]
+    rollout = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, binner=binner, threads=1, latents=HIDDEN)
+    assert rollout.symbols is not None
+    assert rollout.unseen is not None
+    assert rollout.unseen.tolist() == [0, 0]
     lit = next(k for k, name in enumerate(binner.names) if name.startswith("scan"))
     less = replace(binner, keys=np.delete(binner.keys, lit), names=tuple(np.delete(binner.names, lit)))
     fewer = play(TASK, Policies(*pair, SCALE), EPISODES, seed=3, binner=less, threads=1, latents=HIDDEN)
     assert fewer.unseen is not None
     assert fewer.symbols is not None
-    assert fewer.unseen.tolist() == (found.symbols == lit).sum((1, 2)).tolist()
+    assert fewer.unseen.tolist() == (rollout.symbols == lit).sum((1, 2)).tolist()
     assert fewer.unseen[0] > 0
-    np.testing.assert_array_equal(fewer.symbols == UNSEEN, found.symbols == lit)
+    np.testing.assert_array_equal(fewer.symbols == UNSEEN, rollout.symbols == lit)
 
 
 @pytest.mark.parametrize("pixels", [False, pytest.param(True, marks=pytest.mark.system)])
@@ -132,11 +132,11 @@ def test_memories_that_watch_the_expert_hold_the_codes_of_training(pixels: bool)
     plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 1, Architecture(6, 3, 8))
     cohort = Cohort(plan, data, parameters=lively(initial_weights(plan, data), (0, 1), torch.float32))
     player = Policies({name: value.detach() for name, value in cohort.parameters.items()}, plan.carrier, scale)
-    found = play(TASK, player, 2, 8, None, 1, TASK.horizon, latents={"theta": np.array([1, 6])})
-    np.testing.assert_array_equal(found.observations[1], raw.observations)
-    assert len(np.unique(found.codes)) > 2
+    rollout = play(TASK, player, 2, 8, None, 1, TASK.horizon, latents={"theta": np.array([1, 6])})
+    np.testing.assert_array_equal(rollout.observations[1], raw.observations)
+    assert len(np.unique(rollout.codes)) > 2
     with torch.no_grad():
-        np.testing.assert_array_equal(found.codes, cohort.trace().step_code.numpy())
+        np.testing.assert_array_equal(rollout.codes, cohort.trace().step_code.numpy())
 
 
 def test_a_policy_remembers_what_it_wanted(pair: tuple[Parameters, Architecture]) -> None:
@@ -156,12 +156,12 @@ def test_a_policy_remembers_what_it_wanted(pair: tuple[Parameters, Architecture]
             return codes, self.wanted[-1]
 
     player = Witness(*pair, SCALE)
-    found = play(TASK, player, EPISODES, 3, threads=1, takeover=2, latents=HIDDEN)
+    rollout = play(TASK, player, EPISODES, 3, threads=1, takeover=2, latents=HIDDEN)
     assert player.previous[0] is None
-    np.testing.assert_array_equal(player.previous[2], found.executed[:, 1])
+    np.testing.assert_array_equal(player.previous[2], rollout.executed[:, 1])
     for t in range(3, TASK.horizon):
         np.testing.assert_array_equal(player.previous[t], player.wanted[t - 1])
-    assert set(np.unique(found.executed[..., 3])) == {0.0, 1.0}
+    assert set(np.unique(rollout.executed[..., 3])) == {0.0, 1.0}
 
 
 def test_seconds_in_the_simulator_are_counted(played: Rollouts) -> None:

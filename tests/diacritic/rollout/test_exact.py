@@ -86,9 +86,9 @@ def test_the_certified_machine_succeeds(name: str) -> None:
     assert loop.success == pytest.approx(wanted, abs=1e-12)
     assert loop.correct == pytest.approx(model.horizon - 1 + wanted, abs=1e-9)
     assert loop.running == pytest.approx([1.0] * model.horizon)
-    found = scores(teacher_forced(machine, model))
-    assert judge_scores("full", found).passed
-    assert judge_scores("external", found, loop.success).passed == (name != "lost-cue")
+    step_scores = scores(teacher_forced(machine, model))
+    assert judge_scores("full", step_scores).passed
+    assert judge_scores("external", step_scores, loop.success).passed == (name != "lost-cue")
 
 
 def test_a_wrong_turn_costs_one_step_where_the_world_lives() -> None:

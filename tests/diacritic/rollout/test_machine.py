@@ -77,9 +77,9 @@ def test_a_certified_machine_keeps_its_moves_and_laws() -> None:
 def test_a_machine_is_the_same_after_a_line_of_text(codes: int, seed: int) -> None:
     model = build("memory-chain", bits=2, delay=4)
     machine = random_machine(model, codes, seed).greedy()
-    found = unpacked(packed(machine), model)
-    np.testing.assert_array_equal(found.move, machine.move)
-    np.testing.assert_array_equal(found.act, machine.act)
+    actual = unpacked(packed(machine), model)
+    np.testing.assert_array_equal(actual.move, machine.move)
+    np.testing.assert_array_equal(actual.act, machine.act)
 
 
 def test_text_that_is_no_machine_is_refused() -> None:

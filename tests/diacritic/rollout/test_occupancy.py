@@ -39,9 +39,9 @@ def test_every_history_has_its_code(document: Document, codes: int, seed: int) -
 @settings(max_examples=60)
 def test_a_merged_graph_carries_the_codes_of_its_histories(chain: Chain, codes: int, seed: int) -> None:
     merged, tree = chain.model(), Model.from_episodes(chain.document())
-    found = teacher_forced(random_machine(merged, codes, seed), merged).steps
+    actual = teacher_forced(random_machine(merged, codes, seed), merged).steps
     wanted = teacher_forced(random_machine(tree, codes, seed), tree).steps
-    for few, many in zip(found, wanted, strict=True):
+    for few, many in zip(actual, wanted, strict=True):
         assert few.weight.sum() == pytest.approx(1, abs=1e-12)
         assert np.bincount(few.node, few.share) == pytest.approx(1, abs=1e-12)
         assert rate(few) == pytest.approx(rate(many), abs=1e-9)

@@ -37,12 +37,12 @@ def cohort_of(name: str) -> tuple[Cohort, Scale]:
 def watched(policies: Policies, symbols: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Codes and actions of policies that watch the recorded episodes, [S, T, N, …]."""
     policies.begin(N)
-    found = []
+    actual = []
     for t in range(T):
         shown = np.repeat(OBSERVATIONS[t][None], RUNS, 0)
         before = np.repeat(ACTIONS[t - 1][None], RUNS, 0) if t else None
-        found.append(policies.step(shown, before, np.repeat(SEEN[t][None], RUNS, 0) if symbols else None))
-    return np.stack([codes for codes, _ in found], 1), np.stack([actions for _, actions in found], 1)
+        actual.append(policies.step(shown, before, np.repeat(SEEN[t][None], RUNS, 0) if symbols else None))
+    return np.stack([codes for codes, _ in actual], 1), np.stack([actions for _, actions in actual], 1)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_actions_of_a_gru_are_those_of_training_in_the_robots_units() -> None:
     with torch.no_grad():
         expected = cohort.trace().actions
     assert expected is not None
-    found = scale.shrink(torch.from_numpy(actions))
-    torch.testing.assert_close(found, expected.view(RUNS, T, N, 4), atol=1e-5, rtol=1e-4)
+    actual = scale.shrink(torch.from_numpy(actions))
+    torch.testing.assert_close(actual, expected.view(RUNS, T, N, 4), atol=1e-5, rtol=1e-4)
 
 
 def test_actions_of_a_carrier_read_its_code() -> None:

@@ -28,11 +28,11 @@ def tail(count: int, trials: int, p: float) -> float:
     return min(fsum(map(at, range(count + 1))), fsum(map(at, range(count, trials + 1))))
 
 
-def hesitant(model: Model, places: tuple[str, ...]) -> CodeMachine:
+def hesitant(model: Model, symbols: tuple[str, ...]) -> CodeMachine:
     """The certified machine, which takes another action one time in five where its decisions fall."""
     machine = from_certified(certify(model).machine, model)
     act, seen = machine.act.copy(), names_of(model.graph.observations)
-    for k in (seen.index(name) for name in places):
+    for k in (seen.index(name) for name in symbols):
         act[:, k] = 0.8 * act[:, k] + 0.2 * np.roll(act[:, k], 1, axis=1)
     return CodeMachine(machine.move, act)
 
@@ -48,11 +48,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize(("name", "places"), CASES)
-def test_frequencies_are_those_of_the_exact_loop(name: str, places: tuple[str, ...], recorded: bool) -> None:
+@pytest.mark.parametrize(("name", "symbols"), CASES)
+def test_frequencies_are_those_of_the_exact_loop(name: str, symbols: tuple[str, ...], recorded: bool) -> None:
     model = find(name).make()
     model = replace(model, dynamics=None) if recorded else model
-    machine = hesitant(model, places)
+    machine = hesitant(model, symbols)
     loop, played = closed_loop(machine, model), sample(machine, model, EPISODES, seed=7)
     assert 0 < loop.success < 1
     assert tail(int(played.success.sum()), EPISODES, loop.success) > 1e-3

@@ -36,10 +36,10 @@ def _trained(name: str, steps: int) -> Cohort:
 def test_a_machine_is_its_carrier_on_every_history(name: str) -> None:
     cohort, model = _trained(name, 20), _chain()
     data, carrier = cohort.data, cohort.plan.carrier
-    found = machines(cohort.parameters, carrier, model)
+    pair = machines(cohort.parameters, carrier, model)
     codes = cohort.trace().step_code
     met = set()
-    for run, machine in enumerate(found):
+    for run, machine in enumerate(pair):
         module = Carrier(data.shape, carrier, one_run(cohort.parameters, run))
         state, code = module.begin(data.episodes), np.zeros(0, np.int64)
         for t in range(data.horizon):

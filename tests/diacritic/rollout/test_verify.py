@@ -35,11 +35,11 @@ def test_the_witness_is_a_history_after_which_the_machine_errs() -> None:
     names = model.graph.observations
     asked = next(k for k in range(len(names)) if names[k] == "query 0")
     broken = replace(right, act=np.where(np.arange(right.observations)[:, None] == asked, np.eye(2)[0], right.act))
-    found = first_error(broken, model)
-    assert found is not None
-    assert (found.t, found.expert, found.policy) == (6, "1", "0")
+    error = first_error(broken, model)
+    assert error is not None
+    assert (error.t, error.expert, error.policy) == (6, "1", "0")
     dark = " ".join(["-0-> dark"] * 3)
-    assert found.history == f"context 1 -0-> context 1 {dark} -0-> query 0"
+    assert error.history == f"context 1 -0-> context 1 {dark} -0-> query 0"
     assert closed_loop(broken, model).success == pytest.approx(0.5)
 
 
@@ -48,6 +48,6 @@ def test_a_merged_node_is_followed_with_every_code() -> None:
     assert isinstance(model, Model)
     forgetful = from_certified(certify(model).machine, model)
     constant = CodeMachine(np.zeros_like(forgetful.move), forgetful.act)
-    found = first_error(constant, model)
-    assert found is not None
-    assert found.history.count("->") == found.t - 1
+    error = first_error(constant, model)
+    assert error is not None
+    assert error.history.count("->") == error.t - 1

@@ -15,13 +15,13 @@ from reproduction.ship import CELL, LARGEST
 
 
 def test_every_run_is_whole_and_comes_from_the_recording_that_is_named():
-    known = provenance()
-    for run in known["runs"]:
+    origin = provenance()
+    for run in origin["runs"]:
         saved = load_run(FOLDER / run["run"])
         assert saved.manifest.seed == run["seed"]
         assert saved.manifest.name == run["run"]
-        assert saved.manifest.demos_sha256 == known["recording"]["sha256"]
-        assert saved.manifest.code_version == known["trained"]["code_version"]
+        assert saved.manifest.demos_sha256 == origin["recording"]["sha256"]
+        assert saved.manifest.code_version == origin["trained"]["code_version"]
         assert saved.weights["codebook"].shape[0] == saved.architecture.codes == 16
         assert saved.manifest.sufficient == run["sufficient"]
         (_, last), *_ = saved.manifest.episodes.ranges
@@ -33,8 +33,8 @@ def test_every_run_is_whole_and_comes_from_the_recording_that_is_named():
 def test_it_is_the_declared_cell_with_eight_seeds():
     order = provenance()["order"]
     assert [run["seed"] for run in provenance()["runs"]] == list(CELL.run_seeds) == list(range(8))
-    found = [order[key] for key in ("learner", "preset", "steps", "codes", "demonstrations")]
-    assert found == ["event-agnostic", "carousel", CELL.steps, 16, CELL.demonstrations]
+    actual = [order[key] for key in ("learner", "preset", "steps", "codes", "demonstrations")]
+    assert actual == ["event-agnostic", "carousel", CELL.steps, 16, CELL.demonstrations]
     assert {run["beta"] for run in order["runs"]} == {CELL.beta}
 
 

@@ -19,8 +19,8 @@ def test_one_block_holds_every_combination_once(levels, seed):
     strata = {f"s{k}": size for k, size in enumerate(levels)}
     total = int(np.prod(levels))
     drawn = stratified(strata, total, seed)
-    found = Counter(zip(*(values.tolist() for values in drawn.values()), strict=True))
-    assert found == dict.fromkeys(product(*map(range, levels)), 1)
+    counts = Counter(zip(*(values.tolist() for values in drawn.values()), strict=True))
+    assert counts == dict.fromkeys(product(*map(range, levels)), 1)
 
 
 @given(sizes, st.integers(1, 40), st.integers(0, 99))

@@ -20,14 +20,14 @@ def test_a_living_world_answers_any_action() -> None:
     starts = world.starts()
     assert len(starts) == 8
     assert len({weight for _, weight in starts}) == 1
-    place = starts[0][0]
+    state = starts[0][0]
     for word in ["turn 0", "turn 0", "turn 0", "right"]:  # nothing but the sidestep matters on the way
-        [(place, _)] = world.answer(place, done.index(word))
-    view = world.look(place)
+        [(state, _)] = world.answer(state, done.index(word))
+    view = world.look(state)
     assert view.observation == seen.index("hall1 +1")
     assert view.correct == {done.index("forward")}
-    [(place, _)] = world.answer(place, done.index("right"))
-    assert world.look(place).observation is None  # the expert never gets to hall1 +2
+    [(state, _)] = world.answer(state, done.index("right"))
+    assert world.look(state).observation is None  # the expert never gets to hall1 +2
 
 
 def test_a_recorded_world_answers_what_the_expert_does() -> None:
@@ -35,13 +35,13 @@ def test_a_recorded_world_answers_what_the_expert_does() -> None:
     world = world_of(replace(model, dynamics=None))
     assert isinstance(world, RecordedWorld)
     done = names_of(model.graph.actions)
-    place = world.starts()[0][0]
-    assert world.answer(place, done.index("left")) == []
+    state = world.starts()[0][0]
+    assert world.answer(state, done.index("left")) == []
     for _ in range(3):
-        answers = world.answer(place, done.index("forward"))
-        place = answers[0][0]
+        answers = world.answer(state, done.index("forward"))
+        state = answers[0][0]
         assert len({weight for _, weight in answers}) == 1
-    assert world.look(place).correct == {done.index("left"), done.index("right")}
+    assert world.look(state).correct == {done.index("left"), done.index("right")}
 
 
 @pytest.mark.parametrize("name", ["gap", "three-histories", "stochastic-expert", "cue-corridor"])
@@ -54,13 +54,13 @@ def _laws(world: World, horizon: int) -> dict[tuple[tuple[object, ...], ...], Fr
     """P(O_1, A_1, …) of a policy that takes each correct action with equal probability."""
     starts = world.starts()
     total = sum(weight for _, weight in starts)
-    walks = [((), place, Fraction(weight, total)) for place, weight in starts]
+    walks = [((), state, Fraction(weight, total)) for state, weight in starts]
     for _ in range(horizon):
         following = []
-        for story, place, p in walks:
-            observation, correct = world.look(place)
+        for story, state, p in walks:
+            observation, correct = world.look(state)
             for action in correct:
-                answers = world.answer(place, action) or [(place, 1)]
+                answers = world.answer(state, action) or [(state, 1)]
                 whole = sum(weight for _, weight in answers)
                 for target, weight in answers:
                     share = p * Fraction(weight, whole * len(correct))

@@ -1,8 +1,8 @@
 // Dot charts: a row for each label, marks with intervals on a common axis; on a phone the label stands above its row.
 const LANE = 8.5; // pixels between dots that stand side by side
-function dotChart(place, given) {
+function dotChart(host, given) {
   const rows = () => [["row", "series", "value", "low", "high", "text"], ...given().rows.flatMap((row) => row.marks.map((m) => [row.name, given().series[m.series].name, m.x, ...(m.ends ?? ["", ""]), m.text]))];
-  return chart(place, (width) => drawDots(given(), width), rows, place.getAttribute("aria-label"));
+  return chart(host, (width) => drawDots(given(), width), rows, host.getAttribute("aria-label"));
 }
 
 function symbol(style, x, y, r = 4) {
@@ -65,7 +65,7 @@ function lanesOf(marks, room) {
 }
 
 // Learned against required bits; equal points once, larger where there are many.
-function rateChart(place) {
+function rateChart(host) {
   const { points } = data.rates, most = Math.max(1, ...points.flatMap(([need, rate]) => [need, rate]));
   const draw = (width) => {
     const side = clamp(width - 70, 200, 460), svg = canvas(width, side + 76);
@@ -83,5 +83,5 @@ function rateChart(place) {
     }
     return svg;
   };
-  chart(place, draw, () => [["required", "learned", "sufficient", "count", "first"], ...points.map((point) => [point[0], point[1], String(point[2]), point[3], point[4]])], "rate against requirement");
+  chart(host, draw, () => [["required", "learned", "sufficient", "count", "first"], ...points.map((point) => [point[0], point[1], String(point[2]), point[3], point[4]])], "rate against requirement");
 }

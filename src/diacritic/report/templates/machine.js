@@ -1,8 +1,8 @@
 // The machine on the time axis: walk along an episode, or choose what is seen next.
-function walker(axis, place) {
+function walker(axis, host) {
   const { machine } = axis.task, states = machine.states;
-  const [choose, said, choices, plot] = ["select", ".state", ".choices", ".plot"].map((selector) => place.querySelector(selector));
-  const button = (name) => place.querySelector(`[data-act="${name}"]`);
+  const [choose, said, choices, plot] = ["select", ".state", ".choices", ".plot"].map((selector) => host.querySelector(selector));
+  const button = (name) => host.querySelector(`[data-act="${name}"]`);
   let path = [], marks = () => {};
   const law = (state) => Object.entries(state.law).map(([a, p]) => (p === "1" ? a : `${a} ${p}`)).join(", ");
   const named = (state) => (state.number < 0 ? state.seen : `${state.seen} [${axis.task.classes[state.number]}]`);

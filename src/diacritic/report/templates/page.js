@@ -12,7 +12,7 @@ patterns();
 all("[data-spark]").forEach(spark);
 all("[data-task]").forEach(timeline);
 all("[data-still]").forEach(still);
-all("[data-dots]").forEach((place) => dotChart(place, () => data.charts[place.id]));
+all("[data-dots]").forEach((host) => dotChart(host, () => data.charts[host.id]));
 all("[data-sort]").forEach(sortable);
 all("[data-search]").forEach(searchable);
 studies();

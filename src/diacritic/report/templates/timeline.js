@@ -60,7 +60,7 @@ function timeline(article) {
 const levels = (parts, x, y) => parts.map(([at, length, bits], k) => (bits === null ? "" : `${k && parts[k - 1][2] !== null ? "L" : "M"}${x(at).toFixed(1)},${y(bits).toFixed(1)}H${x(at + length).toFixed(1)}`)).join("");
 const unrolled = (parts) => parts.flatMap(([, length, bits]) => new Array(length).fill(bits));
 
-function bitsLane(axis, place, slider) {
+function bitsLane(axis, host, slider) {
   const { task } = axis, most = Math.max(1, ...[...task.curves, ...task.rates].flatMap((curve) => curve.parts.map((part) => part[2] ?? 0)));
   const styles = { good: "learned, sufficient", bad: "learned, failed", open: "learned, not judged" };
   const draw = (width) => {
@@ -93,7 +93,7 @@ function bitsLane(axis, place, slider) {
     const columns = [...task.curves, ...task.rates].map((curve) => [curve.name, unrolled(curve.parts)]);
     return [["step", ...columns.map(([name]) => name)], ...Array.from({ length: task.horizon }, (_, t) => [t + 1, ...columns.map(([, values]) => values[t])])];
   };
-  chart(place, draw, rows, `${task.name} bits`);
+  chart(host, draw, rows, `${task.name} bits`);
 }
 
 // The band of phases, with an eye where something must be remembered from and a flag where memory decides.
@@ -110,12 +110,12 @@ function phases(svg, { x, unit, gutter }, task, top) {
   }
 }
 
-function strips(axis, place) {
-  if (!place) return;
+function strips(axis, host) {
+  if (!host) return;
   const { task } = axis, folded = task.strips.length > 8 ? make("details") : null;
   if (folded) folded.append(make("summary", `${task.strips.length - 8} more runs`));
   task.strips.forEach((item, k) => {
-    const figure = (k < 8 ? place : folded).appendChild(make("figure", undefined, `strip ${item.mood}`));
+    const figure = (k < 8 ? host : folded).appendChild(make("figure", undefined, `strip ${item.mood}`));
     figure.dataset.runs = item.run;
     const word = { good: "sufficient", bad: "failed", open: "not judged" }[item.mood];
     figure.append(make("figcaption", `${item.title}, ${word}; ${item.source}`));
@@ -125,7 +125,7 @@ function strips(axis, place) {
     const rows = () => [["row", "from", "to", "code", "class", "second code"], ...item.rows.flatMap((row) => row.parts.map(([at, length, code, k2, second]) => [row.title, at + 1, at + length, code, k2 === -2 ? "several" : k2 < 0 ? "" : task.classes[k2], second ? "yes" : "no"]))];
     chart(inner, (width) => drawStrip(axis, item, width), rows, `${task.name} codes ${item.title}`);
   });
-  if (folded) place.after(folded);
+  if (folded) host.after(folded);
 }
 
 function drawStrip(axis, item, width) {
@@ -190,8 +190,8 @@ function still(canvas) {
 }
 
 // The small staircase on a card.
-function spark(place) {
-  const task = data.tasks[Number(place.dataset.spark)], need = task.curves.find((curve) => curve.style === "need");
+function spark(host) {
+  const task = data.tasks[Number(host.dataset.spark)], need = task.curves.find((curve) => curve.style === "need");
   const most = Math.max(1, ...need.parts.map((part) => part[2] ?? 0)), [width, height] = [300, 120];
   const svg = canvas(width, height), x = (t) => 20 + (270 * t) / task.horizon, y = (bits) => 100 - (70 * bits) / most;
   svg.setAttribute("aria-hidden", "true");
@@ -200,5 +200,5 @@ function spark(place) {
   for (const t of task.cues.slice(0, 8)) svg.append(shape("path", { d: EYE, transform: `translate(${x(t + 0.5)} 14)`, class: "icon eye" }));
   for (const [at] of task.decisions.slice(0, 8)) svg.append(shape("path", { d: FLAG, transform: `translate(${x(at + 0.5)} 14)`, class: "icon flag" }));
   svg.append(shape("text", { x: 20, y: 116, class: "soft" }, "bits over the steps"));
-  place.append(svg);
+  host.append(svg);
 }

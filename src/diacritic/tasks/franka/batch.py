@@ -64,15 +64,15 @@ class FrankaBatch:
         given = {name: self._spread(np.asarray(values)) for name, values in (latents or {}).items()}
         self.latents = dict(zip(self.task.latents, drawn.T, strict=True)) | given_latents(self.task, given, self.envs)
         self.choices = self.task.choices(self.latents)
-        self.place = scene.SPAWN + self.task.jitter * np.array([rng.uniform(-1, 1, 2) for rng in rngs])
+        self.spawn = scene.SPAWN + self.task.jitter * np.array([rng.uniform(-1, 1, 2) for rng in rngs])
         self._noise = np.stack([observation.draw_noise(self.task, rng) for rng in rngs], axis=1)
-        self._targets = expert.targets(self.task, self.latents, self.place)
+        self._targets = expert.targets(self.task, self.latents, self.spawn)
         self._decided = {name: np.full(self.envs, -1) for name in self.task.levels}
         self.t = 0
         self.arm.reset()
         ground = np.full(self.envs, scene.OBJECT_HALF)
         self.arm.batch.mocap_pos[:, -1] = np.column_stack([scene.DISTRACTORS[self.latents["distractor"]], ground])
-        self.object.reset(self.place, self.task.masses(self.latents))
+        self.object.reset(self.spawn, self.task.masses(self.latents))
         self.arm.simulate(_BEFORE)
         return self._observe()
 

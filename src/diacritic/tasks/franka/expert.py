@@ -14,12 +14,12 @@ HEIGHTS = {"hover": 0.22, "side": 0.18, "over": 0.18, "down": 0.03, "back": 0.03
 HEIGHTS |= {"carry": 0.26, "above": 0.26, "low": 0.04, "up": 0.22}
 
 
-def targets(task: FrankaTask, latents: Latents, place: np.ndarray) -> dict[str, np.ndarray]:
-    """The points at which segments end, each (n, 3), for objects that stand at `place` (n, 2)."""
-    n, choices = len(place), task.choices(latents)
+def targets(task: FrankaTask, latents: Latents, spawn: np.ndarray) -> dict[str, np.ndarray]:
+    """The points at which segments end, each (n, 3), for objects that stand at `spawn` (n, 2)."""
+    n, choices = len(spawn), task.choices(latents)
     slot = scene.SLOTS[choices["slot"]]
-    ground = dict.fromkeys(("hover", "over", "down", "back"), place) | dict.fromkeys(("above", "low", "up"), slot)
-    ground |= {"side": place + SIDE_DISTANCE * SIDES[choices["side"]], "carry": np.tile(_CARRY, (n, 1))}
+    ground = dict.fromkeys(("hover", "over", "down", "back"), spawn) | dict.fromkeys(("above", "low", "up"), slot)
+    ground |= {"side": spawn + SIDE_DISTANCE * SIDES[choices["side"]], "carry": np.tile(_CARRY, (n, 1))}
     points = {name: np.column_stack([xy, np.full(n, HEIGHTS[name])]) for name, xy in ground.items()}
     home = np.column_stack([np.tile(_HOME, (n, 1)), np.array(HOVER_HEIGHTS)[latents["hover"]]])
     return points | {"home": home}

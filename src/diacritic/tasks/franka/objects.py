@@ -23,11 +23,11 @@ class AttachedObject:
     def __init__(self, arm: Arm) -> None:
         self._arm = arm
 
-    def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
-        """Stand at `place` (n, 2) with the given masses (n,)."""
-        self.position = np.column_stack([place, np.full(len(place), REST)])
-        self.orientation = np.tile(UPRIGHT, (len(place), 1))
-        self._held = np.zeros(len(place), bool)
+    def reset(self, spawn: np.ndarray, mass: np.ndarray) -> None:
+        """Stand at `spawn` (n, 2) with the given masses (n,)."""
+        self.position = np.column_stack([spawn, np.full(len(spawn), REST)])
+        self.orientation = np.tile(UPRIGHT, (len(spawn), 1))
+        self._held = np.zeros(len(spawn), bool)
         self._spawn = self.position.copy()
         self._arm.batch.mocap_pos[:, 0] = self.position
 
@@ -59,11 +59,11 @@ class FreeObject:
         self._unit_inertia = arm.model.body_inertia[self._body] / arm.model.body_mass[self._body]
         self._pose = slice(0, 7)  # the object's free joint comes first
 
-    def reset(self, place: np.ndarray, mass: np.ndarray) -> None:
+    def reset(self, spawn: np.ndarray, mass: np.ndarray) -> None:
         self._mass[:, self._body] = mass
         self._inertia[:, self._body] = mass[:, None] * self._unit_inertia
         self._arm.batch.set_const()
-        self._spawn = np.column_stack([place, np.full(len(place), REST), np.tile(UPRIGHT, (len(place), 1))])
+        self._spawn = np.column_stack([spawn, np.full(len(spawn), REST), np.tile(UPRIGHT, (len(spawn), 1))])
         self._arm.batch.qpos[:, self._pose] = self._spawn
         self.update()
 

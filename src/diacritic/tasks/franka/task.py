@@ -203,8 +203,8 @@ class FrankaTask(Task):
 
     def hidden_labels(self, observations: Floats) -> dict[str, Ints]:
         """The quartiles of the object's first place, where it varies."""
-        place = dict(zip("xy", self.initial_state(observations).T, strict=False))
-        return {f"{axis} quartile": _quartile(values) for axis, values in place.items() if np.ptp(values)}
+        spawn = dict(zip("xy", self.initial_state(observations).T, strict=False))
+        return {f"{axis} quartile": _quartile(values) for axis, values in spawn.items() if np.ptp(values)}
 
     def initial_state(self, observations: Floats) -> Floats:
         """The object's place [N, 3] in metres before the arm touches it: its mean over the steps before the scan."""

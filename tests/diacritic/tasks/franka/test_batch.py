@@ -56,7 +56,7 @@ def test_given_latents_are_used_and_the_rest_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("latents", "place"),
+    ("latents", "where"),
     [
         ({"colour": 1}, "latents.colour"),
         ({"theta": 32}, "latents.theta"),
@@ -65,10 +65,10 @@ def test_given_latents_are_used_and_the_rest_is_drawn() -> None:
         ({"theta": 0.5}, "latents.theta"),
     ],
 )
-def test_impossible_latents_are_refused(latents: dict, place: str) -> None:
+def test_impossible_latents_are_refused(latents: dict, where: str) -> None:
     with pytest.raises(UserError) as refused:
         FrankaBatch(SHORT, 3).reset(latents)
-    assert refused.value.place == place
+    assert refused.value.where == where
 
 
 def test_bad_actions_are_refused() -> None:

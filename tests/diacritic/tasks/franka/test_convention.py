@@ -44,8 +44,8 @@ def test_the_data_show_what_the_task_means(two_cues):
     assert demos.convention.designed == {"side": (9, 10, 11), "slot": tuple(range(25, 33))}
     for name, steps in demos.convention.designed.items():
         assert tuple(np.flatnonzero(binner.readings[name].visible)) == steps
-    found = binner.agreement(demos.observations, demos.latents)
-    assert {name: item.wrong for name, item in found.items()} == {"side": 0, "slot": 0}
+    agreement = binner.agreement(demos.observations, demos.latents)
+    assert {name: item.wrong for name, item in agreement.items()} == {"side": 0, "slot": 0}
 
 
 def test_symbols_say_what_the_task_says_by_design(two_cues):

@@ -47,7 +47,7 @@ def test_commands_divide_the_way_from_the_measured_start_evenly() -> None:
     task = make_task("two-cues", no_noise=True)
     core = FrankaBatch(task, 2)
     played = expert_episodes(core, {"theta": [0, 3], "hover": [0, 1]})
-    points = targets(task, played.latents, played.place)
+    points = targets(task, played.latents, played.spawn)
     tool, commands = played.observations[..., TOOL], played.observations[..., TOOL] + played.actions[..., :3]
     np.testing.assert_allclose(commands[0], points["home"], atol=1e-6)
     for name, first, count in (("hover", 1, 7), ("side", 8, 2), ("carry", 18, 6), ("above", 24, 3)):

@@ -9,8 +9,8 @@ import pytest
 from diacritic.tasks.franka import mj
 
 
-def chosen(monkeypatch: pytest.MonkeyPatch, found: set[str], **environment: str) -> str | None:
-    monkeypatch.setattr(mj, "find_library", lambda name: name if name in found else None)
+def chosen(monkeypatch: pytest.MonkeyPatch, libraries: set[str], **environment: str) -> str | None:
+    monkeypatch.setattr(mj, "find_library", lambda name: name if name in libraries else None)
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("MUJOCO_GL", "DISPLAY"):
         monkeypatch.delenv(name, raising=False)
@@ -21,7 +21,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, found: set[str], **environment: str)
 
 
 @pytest.mark.parametrize(
-    ("found", "environment", "expected"),
+    ("libraries", "environment", "expected"),
     [
         ({"EGL", "OSMesa"}, {}, "egl"),
         ({"OSMesa"}, {}, "osmesa"),
@@ -32,8 +32,8 @@ def chosen(monkeypatch: pytest.MonkeyPatch, found: set[str], **environment: str)
         ({"EGL"}, {"DISPLAY": ":0"}, None),
     ],
 )
-def test_choice(monkeypatch: pytest.MonkeyPatch, found: set[str], environment: dict, expected: str | None) -> None:
-    assert chosen(monkeypatch, found, **environment) == expected
+def test_choice(monkeypatch: pytest.MonkeyPatch, libraries: set[str], environment: dict, expected: str | None) -> None:
+    assert chosen(monkeypatch, libraries, **environment) == expected
 
 
 def test_states_need_no_opengl_and_frames_say_so() -> None:

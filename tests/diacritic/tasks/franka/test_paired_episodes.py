@@ -18,7 +18,7 @@ def test_every_policy_gets_the_episodes_of_the_seed(name: str, given: bool) -> N
         seen, expected = shared.reset(latents), plain.reset(latents)
         for rows in (slice(0, 3), slice(3, 6)):
             np.testing.assert_array_equal(seen[rows], expected)
-            np.testing.assert_array_equal(shared.place[rows], plain.place)
+            np.testing.assert_array_equal(shared.spawn[rows], plain.spawn)
             for hidden in task.latents:
                 np.testing.assert_array_equal(shared.latents[hidden][rows], plain.latents[hidden])
     for _ in range(2):

@@ -49,6 +49,6 @@ def test_slots_are_the_released_ones_and_stand_apart() -> None:
     np.testing.assert_allclose(scene.SLOTS[6:], [(0.65, 0.11), (0.65, -0.11)])
     apart = np.linalg.norm(scene.SLOTS[:, None] - scene.SLOTS, axis=2)[~np.eye(8, dtype=bool)]
     assert apart.min() / 3 > 0.05  # a third of the way there, classes are visible by the convention
-    for places in (scene.SLOTS, scene.DISTRACTORS):
-        table = np.abs(places - np.array(scene.TABLE_CENTRE[:2])) + 0.035
+    for positions in (scene.SLOTS, scene.DISTRACTORS):
+        table = np.abs(positions - np.array(scene.TABLE_CENTRE[:2])) + 0.035
         assert (table < np.array(scene.TABLE_HALF[:2])).all()

@@ -80,7 +80,7 @@ def test_weighing_forgets_what_the_next_lift_will_show() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "place"),
+    ("name", "parameters", "where"),
     [
         ("two-cues", {"gap": 0}, "two-cues.gap"),
         ("two-cues", {"first_gap": 0}, "two-cues.first_gap"),
@@ -99,10 +99,10 @@ def test_weighing_forgets_what_the_next_lift_will_show() -> None:
         ("three-cues", {}, "task"),
     ],
 )
-def test_impossible_parameters_are_refused_in_one_line(name: str, parameters: dict[str, Any], place: str) -> None:
+def test_impossible_parameters_are_refused_in_one_line(name: str, parameters: dict[str, Any], where: str) -> None:
     with pytest.raises(UserError) as refused:
         make_task(name, **parameters)
-    assert refused.value.place == place
+    assert refused.value.where == where
     assert "\n" not in str(refused.value)
 
 
