@@ -50,14 +50,14 @@ def processor() -> str:
 
 
 def main() -> None:
-    found: dict[str, dict[str, float]] = {}
+    by_command: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-c", COHORT], cwd=folder, check=True)
         for command in COMMANDS:
-            found[command] = measured(command, folder)
-            print(f"{command}: {found[command]['cpu_s']} s, {found[command]['memory_mb']} MB", flush=True)
-            result = {"processor": processor(), "cores": os.cpu_count(), "commands": found}
+            by_command[command] = measured(command, folder)
+            print(f"{command}: {by_command[command]['cpu_s']} s, {by_command[command]['memory_mb']} MB", flush=True)
+            result = {"processor": processor(), "cores": os.cpu_count(), "commands": by_command}
             TARGET.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

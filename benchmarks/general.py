@@ -62,10 +62,10 @@ def colourings() -> dict[float, list[float]]:
             for seed in range(GRAPHS):
                 weights, conflicts = random_graph(size, density, seed)
                 began = time.perf_counter()
-                found = minimum_entropy(weights, conflicts, Limits(seconds=10.0))
+                colouring = minimum_entropy(weights, conflicts, Limits(seconds=10.0))
                 seconds.append(time.perf_counter() - began)
-                exact += found.optimal
-                width = max(width, 0.0 if found.optimal else found.upper.bits - found.lower.bits)
+                exact += colouring.optimal
+                width = max(width, 0.0 if colouring.optimal else colouring.upper.bits - colouring.lower.bits)
             curves.setdefault(density, []).append(statistics.median(seconds))
             print(
                 f"conflict density {density}, {size} vertices: median {curves[density][-1]:.2f} s, "

@@ -50,14 +50,14 @@ def check_scan(codes: int, twins: bool) -> float:
         parameters["codebook"][:, codes // 2 :] = parameters["codebook"][:, : codes - codes // 2]
     made = torch.Generator("cuda").manual_seed(1)
     driven = torch.randn(8, 12, 96, 128, generator=made, device="cuda")
-    found = scan_codes(parameters, driven)
-    if twins and int(found.max()) >= codes // 2:
+    scanned = scan_codes(parameters, driven)
+    if twins and int(scanned.max()) >= codes // 2:
         return float("inf")
     exact = {name: value.double() for name, value in parameters.items()}
     entering, scoring, fixed, _ = code_tables(exact)
-    before = torch.cat([torch.full_like(found[:, :1], codes), found[:, :-1]], 1).flatten(1)
+    before = torch.cat([torch.full_like(scanned[:, :1], codes), scanned[:, :-1]], 1).flatten(1)
     scores = torch.relu(driven.double().flatten(1, 2) + look_up(entering, before)) @ scoring + look_up(fixed, before)
-    return float((scores.amax(-1) - scores.gather(-1, found.flatten(1).unsqueeze(-1)).squeeze(-1)).max())
+    return float((scores.amax(-1) - scores.gather(-1, scanned.flatten(1).unsqueeze(-1)).squeeze(-1)).max())
 
 
 def check_restarts(low: torch.dtype | None) -> float:

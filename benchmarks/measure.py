@@ -41,7 +41,7 @@ def recording(random: np.random.Generator) -> tuple[Classes, np.ndarray]:
 
 def main() -> None:
     classes, codes = recording(np.random.default_rng(0))
-    found, times = score_cohort(codes, classes), []
+    scores, times = score_cohort(codes, classes), []
     for _ in range(7):
         began = time.perf_counter()
         score_cohort(codes, classes)
@@ -52,7 +52,7 @@ def main() -> None:
     slow = time.perf_counter() - began
     table = np.array(literal, np.float64)
     worst = max(
-        float(np.nanmax(np.abs(table[..., k] - getattr(found, name)))) for k, name in enumerate(literal[0][0]._fields)
+        float(np.nanmax(np.abs(table[..., k] - getattr(scores, name)))) for k, name in enumerate(literal[0][0]._fields)
     )
     print(f"{RUNS} runs × {STEPS} steps × {EPISODES} episodes: {1e3 * fast:.0f} ms (median of 7)")
     print(

@@ -52,7 +52,7 @@ def main() -> None:
         make_runs(folder)
         runs = str(folder / "runs")
         began = time.perf_counter()
-        found = collect([runs])
+        inputs = collect([runs])
         alone = time.perf_counter() - began
         began = time.perf_counter()
         report(runs, out=folder / "report.html", film=False)
@@ -61,7 +61,7 @@ def main() -> None:
         ready = seconds_to_open(folder / "report.html")
     finally:
         shutil.rmtree(folder)
-    print(f"{len(found.runs)} runs: {whole:.1f} s (target {TARGET:g}), {size / 1e6:.1f} MB (limit {LIMIT / 1e6:g})")
+    print(f"{len(inputs.runs)} runs: {whole:.1f} s (target {TARGET:g}), {size / 1e6:.1f} MB (limit {LIMIT / 1e6:g})")
     print(f"reading the runs and checking their digests alone: {alone:.1f} s; ratio {whole / alone:.1f}")
     opening = "no Chromium to open it" if ready is None else f"open and ready in Chromium after {ready:.1f} s"
     print(f"{opening} (target {OPEN:g})")

@@ -86,10 +86,10 @@ def recorded(results: Path) -> None:
         mine = [row for row in rows if row["device"] == device]
         print(f"{len(mine)} runs of the table, trained on {device}, seconds a run:")
         for part, key in PARTS.items():
-            known = [row[key] for row in mine if row.get(key) is not None]
-            if known:
+            values = [row[key] for row in mine if row.get(key) is not None]
+            if values:
                 goal = f"   goal {GOAL:g}" if part == "training" else ""
-                print(f"  {part:12} mean {mean(known):7.2f}   most {max(known):7.2f}{goal}")
+                print(f"  {part:12} mean {mean(values):7.2f}   most {max(values):7.2f}{goal}")
     for kept in sorted((results / "benchmarks").glob("studies-*.json")):
         print(told(json.loads(kept.read_text(encoding="utf-8"))))
 
@@ -111,7 +111,7 @@ def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
     whole, name = steps.pop(), torch.cuda.get_device_name() if device == "cuda" else device
     short = [replace(train_job, steps=FIRST + timed, forecaster_steps=FORECASTER) for train_job in train_jobs]
     cohorts: list[dict[str, Any]] = []
-    found = {"device": name, "torch": torch.__version__, "updates": whole, "timed": timed, "cohorts": cohorts}
+    timings = {"device": name, "torch": torch.__version__, "updates": whole, "timed": timed, "cohorts": cohorts}
     out.mkdir(parents=True, exist_ok=True)
     partial = out / f"studies-{device}.part"
     with TemporaryDirectory() as empty:
@@ -131,19 +131,19 @@ def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
                 }
             )
             print(f"{train_job.learner}, {train_job.preset}, {runs} runs: {each:.2f} s a run", flush=True)
-            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(timings, indent=1) + "\n", encoding="utf-8")
             partial.replace(partial.with_suffix(".json"))
-    print(told(found))
+    print(told(timings))
 
 
-def told(found: dict[str, Any]) -> str:
+def told(timings: dict[str, Any]) -> str:
     """Seconds of training per run of a table whose cohorts were timed alone."""
-    cohorts = found["cohorts"]
+    cohorts = timings["cohorts"]
     runs = sum(one["runs"] for one in cohorts)
     average = sum(one["runs"] * one["s_per_run"] for one in cohorts) / runs
     most = max(cohorts, key=lambda one: one["s_per_run"])
     return (
-        f"{runs} runs of {found['updates']} updates alone on {found['device']}, seconds a run:\n"
+        f"{runs} runs of {timings['updates']} updates alone on {timings['device']}, seconds a run:\n"
         f"  training     mean {average:7.2f}   most {most['s_per_run']:7.2f} ({most['learner']})   goal {GOAL:g}"
     )
 

@@ -77,10 +77,10 @@ def two_cues(episodes: int = 448, seed: int = 0) -> tuple[Data, Tensor]:
 def _forecast(clean: Tensor) -> Tensor:
     """The noiseless later actions, [1, T, N, T−1, A]; before the cues have shown, their mean over episodes."""
     later = torch.arange(HORIZON).unsqueeze(1) + torch.arange(1, HORIZON)
-    known = clean[later.clamp(max=HORIZON - 1)].transpose(1, 2)
-    unknown = known.mean(1, keepdim=True).expand_as(known)
+    certain = clean[later.clamp(max=HORIZON - 1)].transpose(1, 2)
+    unknown = certain.mean(1, keepdim=True).expand_as(certain)
     time = torch.arange(HORIZON).view(-1, 1, 1, 1)
-    return torch.where(time < SHOWN[0], unknown, known).unsqueeze(0)
+    return torch.where(time < SHOWN[0], unknown, certain).unsqueeze(0)
 
 
 def plan_of(runs: int, **changes: Any) -> Plan:
@@ -206,26 +206,26 @@ def kernels(cohort: Cohort) -> Results:
     parameters = {name: value.detach() for name, value in cohort.parameters.items()}
     shown = parallel.tokens(cohort.data)
     rows = torch.arange(len(shown.observation), dtype=torch.int32, device="cuda").expand(len(cohort.plan.runs), -1)
-    inputs, found = (parameters, shown.observation, shown.previous, rows), Results()
+    inputs, results = (parameters, shown.observation, shown.previous, rows), Results()
 
     def timed(name: str, work: Callable[[], Tensor]) -> None:
         try:
-            found[name] = do_bench(work, warmup=20, rep=60, return_mode="median")
+            results[name] = do_bench(work, warmup=20, rep=60, return_mode="median")
         except RuntimeError as problem:  # a tile that is too large for the chip is a result too
-            found[name] = str(problem).splitlines()[0]
-        print(f"  {name}: {found[name]}", flush=True)
+            results[name] = str(problem).splitlines()[0]
+        print(f"  {name}: {results[name]}", flush=True)
 
     expected = driven(*in_float64(cohort))
     exact = drive_kernel.exact_drive_cuda(*inputs)
-    found["drive error"] = float((exact - expected).norm() / expected.norm())
-    print(f"  drive error against float64: {found['drive error']:.2e}")
+    results["drive error"] = float((exact - expected).norm() / expected.norm())
+    print(f"  drive error against float64: {results['drive error']:.2e}")
     del expected
     timed("drive", lambda: drive_kernel.exact_drive_cuda(*inputs))
     steps = exact.unflatten(1, (cohort.data.horizon, cohort.data.episodes))
     tables = scan.code_tables(parameters)
     for sizes in ((16, 32, 1, 2), (16, 16, 1, 2), (32, 32, 2, 2)):
         timed(f"scan {sizes}", lambda sizes=sizes: scan_kernel.launch(steps, *tables, *sizes))
-    return found
+    return results
 
 
 def speed(data: Data, runs: int, updates: int = 100, **changes: Any) -> Results:
@@ -374,40 +374,40 @@ def on_cpu(save: Save, updates: int = 300) -> None:
     print(f"8 seeds × 6000 updates, extrapolated from {updates} updates of the cohort and of one seed")
 
 
-def number(found: Results, *path: str) -> float:
+def number(results: Results, *path: str) -> float:
     """A measured number, or none where its part failed."""
-    value: Any = found
+    value: Any = results
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return float(value) if isinstance(value, int | float) else float("nan")
 
 
-def summary(found: Results) -> str:
+def summary(results: Results) -> str:
     """What was claimed beside what was measured."""
-    if "ratio" in found:
-        gap, corridor = number(found, "ratio"), number(found, "event_agnostic_ratio")
+    if "ratio" in results:
+        gap, corridor = number(results, "ratio"), number(results, "event_agnostic_ratio")
         lines = [
             f"cohort against literal loops: gap toy {gap:.0f}× (target 20), event-agnostic corridor {corridor:.0f}×"
         ]
         lines.append(
-            f"all threads against the chosen ones, gap toy: {number(found, 'all_threads_over_chosen'):.2f}× the time"
+            f"all threads against the chosen ones, gap toy: {number(results, 'all_threads_over_chosen'):.2f}× the time"
         )
         return "\n".join(lines)
-    each, literal = number(found, "carousel_32", "s_per_run"), number(found, "literal_loop_s_per_run")
-    update = number(found, "carousel_32", "ms_per_update")
+    each, literal = number(results, "carousel_32", "s_per_run"), number(results, "literal_loop_s_per_run")
+    update = number(results, "carousel_32", "ms_per_update")
     done = "to_sufficiency"
     lines = [
         f"cohort of 32: {update:.2f} ms an update, {each:.2f} s per run (target 1.5)",
         f"literal loop, one seed: {literal:.0f} s per run; ratio {literal / each:.0f} (target 300)",
-        f"full gradient, cohort of 32: {number(found, 'full_gradient_32', 's_per_run'):.2f} s per run (target 5)",
-        f"forecaster, 8 together: {number(found, 'forecaster_8_s_per_run'):.2f} s per run (aim 2); full history: "
-        f"{number(found, 'full_history_8', 's_per_run'):.2f} s (aim 15)",
-        f"time to first update: {number(found, 'first_update_s'):.1f} s (target 30)",
-        f"first sufficient state: {number(found, done, 'sufficient'):.0f}/32, median "
-        f"{number(found, done, 'median_s_per_seed'):.2f} s per seed; codes farther than 1e-5 from the nearest: "
-        f"{number(found, done, 'agreement', 'beyond_1e-5'):.0f}",
-        f"gradient error: fp32 {number(found, 'gradient_error_float32'):.1e}, "
-        f"bf16 {number(found, 'gradient_error_bfloat16'):.1e}",
+        f"full gradient, cohort of 32: {number(results, 'full_gradient_32', 's_per_run'):.2f} s per run (target 5)",
+        f"forecaster, 8 together: {number(results, 'forecaster_8_s_per_run'):.2f} s per run (aim 2); full history: "
+        f"{number(results, 'full_history_8', 's_per_run'):.2f} s (aim 15)",
+        f"time to first update: {number(results, 'first_update_s'):.1f} s (target 30)",
+        f"first sufficient state: {number(results, done, 'sufficient'):.0f}/32, median "
+        f"{number(results, done, 'median_s_per_seed'):.2f} s per seed; codes farther than 1e-5 from the nearest: "
+        f"{number(results, done, 'agreement', 'beyond_1e-5'):.0f}",
+        f"gradient error: fp32 {number(results, 'gradient_error_float32'):.1e}, "
+        f"bf16 {number(results, 'gradient_error_bfloat16'):.1e}",
     ]
     return "\n".join(lines)
 
@@ -424,27 +424,27 @@ def main() -> None:
     if chosen.cuda and not torch.cuda.is_available():
         options.error("--cuda: PyTorch sees no GPU here; use --cpu")
     name = "cuda" if chosen.cuda or (torch.cuda.is_available() and not chosen.cpu) else "cpu"
-    found: Results = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if name == "cuda" else "cpu"}
+    results: Results = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if name == "cuda" else "cpu"}
     path = chosen.out / f"training-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def save(key: str, work: Callable[[], Any]) -> None:
         began = time.perf_counter()
         try:
-            found[key] = work()
+            results[key] = work()
         except Exception as problem:  # what fails is a result too, and the rest is still wanted
             traceback.print_exc()
-            found[key] = f"failed: {type(problem).__name__}: {str(problem)[:300]}"
-        print(f"{key}: {found[key]}  [{time.perf_counter() - began:.1f} s]", flush=True)
+            results[key] = f"failed: {type(problem).__name__}: {str(problem)[:300]}"
+        print(f"{key}: {results[key]}  [{time.perf_counter() - began:.1f} s]", flush=True)
         fresh = path.with_suffix(".part")
-        fresh.write_text(json.dumps(found, indent=1) + "\n")
+        fresh.write_text(json.dumps(results, indent=1) + "\n")
         os.replace(fresh, path)
 
     if name == "cuda":
         on_cuda(save, [int(size) for size in chosen.sizes.split(",")], chosen.out, chosen.profile)
     else:
         on_cpu(save)
-    print(summary(found))
+    print(summary(results))
     print(f"wrote {path}")
 
 

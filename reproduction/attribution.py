@@ -120,7 +120,7 @@ def train(recording: Recording, name: str, seeds: int, updates: int) -> Group:
     cohort, begun = Cohort(plan, prepared.data), time.perf_counter()
     with working(f"training {seeds} runs, {name}"):
         cohort.advance(updates)
-    known = RunManifest(
+    manifests = RunManifest(
         "recorded",
         task.name,
         name,
@@ -137,7 +137,7 @@ def train(recording: Recording, name: str, seeds: int, updates: int) -> Group:
     )
     stored = []
     for k, one in enumerate(runs):
-        manifest = replace(known, run=asdict(one), diverged=bool(cohort.optimiser.diverged[k]))
+        manifest = replace(manifests, run=asdict(one), diverged=bool(cohort.optimiser.diverged[k]))
         weights = one_run(cohort.parameters, k)
         stored.append(StoredRun(Path(f"{name}-{one.seed}"), manifest, task, plan.carrier, weights, prepared.scale))
     return Group(tuple(stored), recording.binner)
@@ -188,8 +188,10 @@ def row(cell: str, run: StoredRun, recording: Recording, verdict: Verdict) -> Ro
 def _apart(controls: Mapping[str, Control]) -> dict[str, float]:
     """How far the poses of the classes are apart at most, in centimetres."""
     name = "body memory, "
-    found = {key.removeprefix(name): control.data["steps"] for key, control in controls.items() if key.startswith(name)}
-    return {key: max(step["centimetres"] for step in steps) for key, steps in found.items()}
+    by_window = {
+        key.removeprefix(name): control.data["steps"] for key, control in controls.items() if key.startswith(name)
+    }
+    return {key: max(step["centimetres"] for step in steps) for key, steps in by_window.items()}
 
 
 def _told(cells: Sequence[Cell]) -> dict[str, float]:

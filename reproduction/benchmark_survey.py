@@ -114,13 +114,13 @@ def print_survey(plot: str | None = None, entries: Sequence[Entry] = ENTRIES) ->
 
 def counts(rows: Sequence[Row]) -> str:
     """How many families there are, and of which verdicts."""
-    found = [row for row in rows if row.answer]
-    families = {row.entry.family for row in found}
-    others = {row.entry.family for row in found if row.entry.source != "zoo"}
-    free = sum(row.verdict == FREE for row in found)
-    large = sum(row.codes > CODES for row in found)
+    done = [row for row in rows if row.answer]
+    families = {row.entry.family for row in done}
+    others = {row.entry.family for row in done if row.entry.source != "zoo"}
+    free = sum(row.verdict == FREE for row in done)
+    large = sum(row.codes > CODES for row in done)
     return (
-        f"{len(found)} of {len(rows)} tasks certified, of {len(families)} families, {len(others)} of them not ours; "
+        f"{len(done)} of {len(rows)} tasks certified, of {len(families)} families, {len(others)} of them not ours; "
         f"{free} need no memory, {large} more than {CODES} codes"
     )
 
@@ -156,15 +156,15 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     """A bar for each certified task: what history holds in grey, what must be carried at the peak in blue."""
     _check_picture(path)
     shown = [row for row in rows if row.answer]
-    places = range(len(shown))
+    ticks = range(len(shown))
     figure = import_optional("matplotlib.figure", "report").Figure(
         figsize=(9, 1.2 + 0.22 * len(shown)), layout="constrained"
     )
     axes = figure.add_subplot()
-    axes.barh(places, [row.history for row in shown], 0.74, color="#d9d9d9", label="most that history holds")
-    axes.barh(places, [row.peak for row in shown], 0.4, color="#0072b2", label="required at the peak")
-    free = [k for k in places if shown[k].verdict == FREE]
-    large = [k for k in places if shown[k].codes > CODES]
+    axes.barh(ticks, [row.history for row in shown], 0.74, color="#d9d9d9", label="most that history holds")
+    axes.barh(ticks, [row.peak for row in shown], 0.4, color="#0072b2", label="required at the peak")
+    free = [k for k in ticks if shown[k].verdict == FREE]
+    large = [k for k in ticks if shown[k].codes > CODES]
     axes.plot([0] * len(free), free, "o", mfc="white", mec="#009e73", mew=1.8, clip_on=False, zorder=3, label=FREE)
     axes.plot([shown[k].peak for k in large], large, "D", c="#d55e00", ms=5, label=f"more than {CODES} codes")
     for k, row in enumerate(shown):
@@ -176,7 +176,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     axes.set_xscale("function", functions=(lambda x: np.log2(1 + np.maximum(x, 0)), lambda y: 2**y - 1))
     axes.set_xticks([0, 1, 2, 4, 8, 16, 32, 64])
     axes.set(xlim=(0, 2.2 * max((row.history for row in shown), default=1)), ylim=(len(shown) - 0.4, -0.6))
-    axes.set_yticks(places, [f"{row.entry.name}  ·  {row.entry.source}" for row in shown], fontsize=7.5)
+    axes.set_yticks(ticks, [f"{row.entry.name}  ·  {row.entry.source}" for row in shown], fontsize=7.5)
     axes.set_xlabel("bits, given the present observation")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)

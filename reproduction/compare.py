@@ -111,8 +111,8 @@ class Comparison:
     @property
     def counts(self) -> Mapping[Kind, int]:
         """How many lines have each verdict."""
-        found = Counter(line.verdict.kind for line in (*self.cells, *self.figures))
-        return {kind: found[kind] for kind in KINDS}
+        counts = Counter(line.verdict.kind for line in (*self.cells, *self.figures))
+        return {kind: counts[kind] for kind in KINDS}
 
 
 def find(name: str) -> PaperStudy:

@@ -57,9 +57,9 @@ def rate_range(cells: Sequence[Cell], window: str, over_all: bool = False) -> De
     def derive(results: Results) -> Value | None:
         if not gathered(results, cells):
             return None
-        found = [mean_rate(results.complete(cell), window, over_all) for cell in cells]
-        known = [bits for bits in found if bits is not None]
-        return Range(min(known), max(known)) if known else NO_ESTIMATE
+        rates = [mean_rate(results.complete(cell), window, over_all) for cell in cells]
+        measured = [bits for bits in rates if bits is not None]
+        return Range(min(measured), max(measured)) if measured else NO_ESTIMATE
 
     return derive
 
@@ -70,9 +70,9 @@ def success_range(cells: Sequence[Cell], passes: Callable[[Row], bool] = lambda 
     def derive(results: Results) -> Value | None:
         if not gathered(results, cells):
             return None
-        found = [[row["success"] for row in results.complete(cell) if passes(row)] for cell in cells]
-        means = [mean(values) for values in found if values and None not in values]
-        if not means and any(None in values for values in found):
+        by_cell = [[row["success"] for row in results.complete(cell) if passes(row)] for cell in cells]
+        means = [mean(values) for values in by_cell if values and None not in values]
+        if not means and any(None in values for values in by_cell):
             return None  # not played
         return Range(min(means), max(means)) if means else NO_ESTIMATE
 
@@ -83,13 +83,13 @@ def most_information(cells: Sequence[Cell], hidden: str, window: str | None = No
     """The most that the code tells of a hidden value: mean bits over a cell's seeds, in the worst cell and window."""
 
     def derive(results: Results) -> Value | None:
-        found, known = list[float](), gathered(results, cells)
-        for cell in cells if known else ():
+        means, runs = list[float](), gathered(results, cells)
+        for cell in cells if runs else ():
             rows = results.complete(cell)
             for name in [window] if window else rows[0].get("information", {}):
                 bits = [row.get("information", {}).get(name, {}).get(hidden) for row in rows]
-                found += [mean(bits)] if None not in bits else []
-        return spread([max(found)] if found else [], known)
+                means += [mean(bits)] if None not in bits else []
+        return spread([max(means)] if means else [], runs)
 
     return derive
 
@@ -103,5 +103,5 @@ def spread(values: Sequence[float], rows: Sequence[Row]) -> Value | None:
 
 def gathered(results: Results, cells: Sequence[Cell]) -> list[Row]:
     """The runs of all these cells, or none while one of them lacks runs."""
-    found = [results.complete(cell) for cell in cells]
-    return [row for rows in found for row in rows] if all(found) else []
+    by_cell = [results.complete(cell) for cell in cells]
+    return [row for rows in by_cell for row in rows] if all(by_cell) else []

@@ -55,11 +55,11 @@ def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None
             continue
         begun = time.perf_counter()
         with working(f"{study}: {figure.name}"):
-            found = figure.measured()
-        if found is not None:
+            value = figure.measured()
+        if value is not None:
             took = round(time.perf_counter() - begun, 3)
-            known = {"figure": figure.name, "value": _encoded(found), "seconds": took, "device": _processor()}
-            lines.append(json.dumps(known | {"diacritic": __version__}, ensure_ascii=False) + "\n")
+            entry = {"figure": figure.name, "value": _encoded(value), "seconds": took, "device": _processor()}
+            lines.append(json.dumps(entry | {"diacritic": __version__}, ensure_ascii=False) + "\n")
     if not lines:
         return None
     path = results / "figures" / f"{study}.jsonl"
@@ -76,10 +76,10 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def _encoded(found: Value) -> Any:
-    if isinstance(found, Count):
-        return {"passed": found.passed, "of": found.of}
-    return list(found.values) if isinstance(found, Profile) else {"low": found.low, "high": found.high}
+def _encoded(value: Value) -> Any:
+    if isinstance(value, Count):
+        return {"passed": value.passed, "of": value.of}
+    return list(value.values) if isinstance(value, Profile) else {"low": value.low, "high": value.high}
 
 
 def _decoded(stored: Any) -> Value:

@@ -51,7 +51,7 @@ class Rows:
     def where(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
         """Rows of a task (its name, without parameters) and of learners, with these fields."""
         names = None if learner is None else {learner} if isinstance(learner, str) else set(learner)
-        found = [
+        matching = [
             row
             for row in self.rows
             if "sufficient" in row
@@ -59,17 +59,17 @@ class Rows:
             and (names is None or row["learner"] in names)
             and all(row.get(key) == value or parameters(row).get(key) == value for key, value in fields.items())
         ]
-        presets = {row["preset"] for row in found}
+        presets = {row["preset"] for row in matching}
         kept = "carousel" if "carousel" in presets else next(iter(sorted(presets)), None)
-        return [row for row in found if row["preset"] == kept]
+        return [row for row in matching if row["preset"] == kept]
 
     def wanted(self, task: str, learner: str | Iterable[str] | None = None, **fields: Any) -> list[Row]:
         """The same; whether there are any is remembered."""
-        found = self.where(task, learner, **fields)
+        rows = self.where(task, learner, **fields)
         who = "" if learner is None else f" with {learner if isinstance(learner, str) else ' or '.join(learner)}"
         settings = "".join(f", {key}={value:g}" for key, value in fields.items())
-        (self.answered if found else self.missing).append(f"{task}{who}{settings}")
-        return found
+        (self.answered if rows else self.missing).append(f"{task}{who}{settings}")
+        return rows
 
     def not_run(self) -> str:
         """What was asked for and is not there; an error where nothing is."""
@@ -94,8 +94,8 @@ def about(window: str, hidden: str) -> Value:
     """What the code tells of a hidden value over a window, whose title holds the word."""
 
     def told(row: Row) -> float | None:
-        known: Mapping[str, float | None] = row.get("information", {}).get(window, {})
-        return next((bits for title, bits in known.items() if hidden in title), None)
+        by_title: Mapping[str, float | None] = row.get("information", {}).get(window, {})
+        return next((bits for title, bits in by_title.items() if hidden in title), None)
 
     return told
 
@@ -105,10 +105,10 @@ def means(rows: Sequence[Row], over: str, value: Value, every: bool = False) -> 
     points = []
     for x in sorted({parameters(row)[over] for row in rows if over in parameters(row)}):
         mine = [row for row in rows if parameters(row).get(over) == x and (every or row["sufficient"])]
-        known = [bits for row in mine if (bits := value(row)) is not None]
-        if known:
-            spread = stdev(known) if len(known) > 1 else 0.0
-            points.append(Point(x, mean(known), spread, spread, len(known)))
+        values = [bits for row in mine if (bits := value(row)) is not None]
+        if values:
+            spread = stdev(values) if len(values) > 1 else 0.0
+            points.append(Point(x, mean(values), spread, spread, len(values)))
     return points
 
 

@@ -26,11 +26,11 @@ RECORDED = (task("two-cues", gap=6), task("readout-3", modes=32))
 def _cells(study: str, recorded: bool) -> Iterator[Cell]:
     for preset in PRESETS:
         if recorded:
-            for place in RECORDED:
-                yield Cell(study, place, "plain", preset, "task", 1e-3, STEPS, demonstrations=448)
+            for task in RECORDED:
+                yield Cell(study, task, "plain", preset, "task", 1e-3, STEPS, demonstrations=448)
         else:
-            for place, beta in SYMBOLIC:
-                yield Cell(study, place, "plain", preset, "external", beta, STEPS)
+            for task, beta in SYMBOLIC:
+                yield Cell(study, task, "plain", preset, "external", beta, STEPS)
 
 
 STUDIES = [

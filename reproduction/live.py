@@ -27,10 +27,10 @@ def played(row: Row, checkout: Path | None = None, episodes: int = EPISODES) -> 
     """A row with what its machine did in the environment; none where there is no such environment."""
     name, *pairs = row["task"].split()
     given = {key: int(value) for key, value in (pair.split("=") for pair in pairs)}
-    found = live(name, given, row["seed"], checkout)
-    if found is None:
+    opened = live(name, given, row["seed"], checkout)
+    if opened is None:
         return None
-    where, env = found
+    where, env = opened
     model = model_of(task(name, **given))
     success = play(unpacked(row["machine"], model), model, env, episodes)
     return row | {"live": {"environment": where, "episodes": episodes, "success": success}}
@@ -68,9 +68,9 @@ def part(rows: Sequence[Row]) -> str:
 def lines(rows: Sequence[Row]) -> str:
     """A line a cell: sufficient seeds, and the mean success of all seeds in the model and in the environment."""
     told = []
-    for who, found in cells(rows).items():
-        exact, there = mean(row["success"] for row in found), mean(row["live"]["success"] for row in found)
-        told.append([*who, counted(found), f"{exact:.3f}", f"{there:.3f}", found[0]["live"]["environment"]])
+    for who, here in cells(rows).items():
+        exact, there = mean(row["success"] for row in here), mean(row["live"]["success"] for row in here)
+        told.append([*who, counted(here), f"{exact:.3f}", f"{there:.3f}", here[0]["live"]["environment"]])
     return table(HEAD, told)
 
 

@@ -17,17 +17,17 @@ RELEASED = {
 """The authors' settings of a symbolic task; those of the arm are called `release`."""
 
 
-def as_released(place: Task) -> Task:
+def as_released(instance: Task) -> Task:
     """A symbolic task of ours in the form that the authors' code has."""
-    given = dict(place.parameters)
+    given = dict(instance.parameters)
     forms: dict[str, tuple[str, dict[str, Any]]] = {
         "gap": ("gap-toy", given),
         "reveal": ("reveal-toy", {key: given[key] for key in ("p",) if key in given}),
         "lost-cue": ("reveal-toy", {"loss": "3/10"}),
-        "cue-corridor": (place.name, given | {"end": 0}),
-        "signpost-corridor": (place.name, given | {"sign": 1}),
+        "cue-corridor": (instance.name, given | {"end": 0}),
+        "signpost-corridor": (instance.name, given | {"sign": 1}),
     }
-    name, parameters = forms.get(place.name, (place.name, given))
+    name, parameters = forms.get(instance.name, (instance.name, given))
     return task(name, **parameters)
 
 

@@ -112,10 +112,10 @@ def _legend(*panels: "Axes") -> None:
 def _concept(figure: "Figure", rows: Rows) -> None:
     """Three levels of memory in two cues; what a cue that is shown again saves."""
     first, second = _axes(figure, ["two cues: 2 → 1 → 0 bits", "a cue shown again need not be carried"])
-    known = [row for row in rows.rows if row.get("dataset") == "two-cues-gap6"]
-    if not known:
+    recorded = [row for row in rows.rows if row.get("dataset") == "two-cues-gap6"]
+    if not recorded:
         raise UserError("figure concept", "no ledger holds the dataset two-cues-gap6; accept the recordings first")
-    certificate = known[0]["certificate"]
+    certificate = recorded[0]["certificate"]
     for key, label, colour, width in (
         ("requirement", "required", OURS, 3),
         ("instantaneous", "present action", PRESENT, 1.5),
@@ -145,8 +145,8 @@ def _world_complexity(figure: "Figure", rows: Rows) -> None:
     """Rates at a fixed requirement while the world grows."""
     mass, readout, chain = _axes(figure, ["hidden mass: grasp", "readout-2: first gap", "memory chain: mid-delay"])
     for panel, name, window, need in ((mass, "hidden-mass", "grasp", 0.0), (readout, "readout-2", "gap1", 2.0)):
-        found = [row for row in rows.wanted(name, "plain") if row["K"] == 16 and row["beta"] > 0]
-        _series(panel, means(found, "modes", rate(window)), "plain, sufficient", OURS, "o")
+        mine = [row for row in rows.wanted(name, "plain") if row["K"] == 16 and row["beta"] > 0]
+        _series(panel, means(mine, "modes", rate(window)), "plain, sufficient", OURS, "o")
         identified = widest(rows.wanted(name, "sysid"), "modes")
         _series(panel, means(identified, "modes", rate(window), every=True), "identification", FAILED, "s")
         panel.axhline(need, color=REQUIRED, ls="--", lw=1)
@@ -160,27 +160,27 @@ def _chain_rates(axes: "Axes", rows: Rows) -> None:
     learners = {"plain": (OURS, "o"), "event-agnostic-recorded": (THIRD, "^")}
     for bits in (1, 2, 3):
         for learner, (colour, marker) in learners.items():
-            found = rows.wanted("memory-chain", learner, bits=bits)
-            points = means(found, "delay", rate("mid-delay"))
+            mine = rows.wanted("memory-chain", learner, bits=bits)
+            points = means(mine, "delay", rate("mid-delay"))
             _series(axes, points, learner if bits == 1 else "", colour, marker, log=False)
-            if found:
-                axes.axhline(found[0]["requirement"]["mid-delay"], color=REQUIRED, ls="--", lw=1)
+            if mine:
+                axes.axhline(mine[0]["requirement"]["mid-delay"], color=REQUIRED, ls="--", lw=1)
 
 
-def _profiles(axes: "Axes", found: Sequence[Row]) -> None:
+def _profiles(axes: "Axes", rows: Sequence[Row]) -> None:
     """Every seed's rate at every step over what is required; failed seeds red and dashed."""
-    if not found:
+    if not rows:
         return
-    if any("profile" not in row for row in found):
+    if any("profile" not in row for row in rows):
         raise UserError("figure", "the rows hold no rate per step; measure the runs again")
     seen: set[str] = set()
-    for row in found:
+    for row in rows:
         word, colour, style = ("sufficient", OURS, "-") if row["sufficient"] else ("failed", FAILED, "--")
         axes.plot(range(1, len(row["profile"]) + 1), row["profile"], color=colour, ls=style, lw=0.9,
                   label="" if word in seen else word)  # fmt: skip
         seen.add(word)
-    _stairs(axes, found[0]["required_profile"], "required", REQUIRED)
-    _stairs(axes, found[0]["decision_profile"], "present action", PRESENT, 1.5, ":")
+    _stairs(axes, rows[0]["required_profile"], "required", REQUIRED)
+    _stairs(axes, rows[0]["decision_profile"], "present action", PRESENT, 1.5, ":")
     _bits(axes)
     _legend(axes)
 
@@ -229,9 +229,9 @@ def _toys(figure: "Figure", rows: Rows) -> None:
     )
     _bits(curve, x="distortion")
     for learner, colour, marker in (("plain", OURS, "o"), ("plain+bfs", THIRD, "^")):
-        found = [row for row in rows.wanted("gap", learner) if row["beta"] == 0.03 and row["N"] is None]
-        _series(reliable, shares(found, "gap2"), learner, colour, marker, log=False)
-        _series(after, means(found, "gap2", rate("second gap")), learner, colour, marker, log=False)
+        mine = [row for row in rows.wanted("gap", learner) if row["beta"] == 0.03 and row["N"] is None]
+        _series(reliable, shares(mine, "gap2"), learner, colour, marker, log=False)
+        _series(after, means(mine, "gap2", rate("second gap")), learner, colour, marker, log=False)
     reliable.set_ylim(-0.05, 1.05)
     reliable.set_xlabel("gap₂", fontsize=8)
     after.axhline(1, color=REQUIRED, ls="--", lw=1)
@@ -245,9 +245,9 @@ def _toys(figure: "Figure", rows: Rows) -> None:
     _legend(world, curve, reliable, after, steps)
 
 
-def _window_marks(axes: "Axes", found: Sequence[Row], windows: Mapping[str, range]) -> None:
+def _window_marks(axes: "Axes", rows: Sequence[Row], windows: Mapping[str, range]) -> None:
     """Each seed's mean rate of a window as a level line."""
-    for row, shift in zip(found, jittered(len(found)), strict=True):
+    for row, shift in zip(rows, jittered(len(rows)), strict=True):
         for name, steps in windows.items():
             bits = row["rate"].get(name)
             colour, style = (OURS, "-") if row["sufficient"] else (FAILED, "--")
@@ -265,10 +265,10 @@ def _hidden_mass(figure: "Figure", rows: Rows) -> None:
         ("identification", widest(rows.wanted("hidden-mass", "sysid"), "modes"), FAILED, "s"),
         ("inverse only", rows.wanted("hidden-mass", "inverse-only"), OTHER, "v"),
     ]
-    for label, found, colour, marker in kinds:
-        _series(bits, means(found, "modes", rate("grasp"), every=True), label, colour, marker)
-        _series(told, means(found, "modes", about("grasp", "mass"), every=True), label, colour, marker)
-        _series(reliable, shares(found, "modes"), label, colour, marker)
+    for label, mine, colour, marker in kinds:
+        _series(bits, means(mine, "modes", rate("grasp"), every=True), label, colour, marker)
+        _series(told, means(mine, "modes", about("grasp", "mass"), every=True), label, colour, marker)
+        _series(reliable, shares(mine, "modes"), label, colour, marker)
     _bits(bits, told, x="log₂ M")
     reliable.set_xlabel("log₂ M", fontsize=8)
     _legend(bits)
@@ -277,17 +277,17 @@ def _hidden_mass(figure: "Figure", rows: Rows) -> None:
 def _signpost_corridor(figure: "Figure", rows: Rows) -> None:
     """The staircase with learned rates, reliability over distance, and the drift that is carried along."""
     levels, reliable, drift = _axes(figure, ["M = 16", "sufficient over hall 2", "information on the drift"])
-    place = task("signpost-corridor", M=16, hall1=3, hall2=6)
-    answer = certify(model_of(place))
+    instance = task("signpost-corridor", M=16, hall1=3, hall2=6)
+    answer = certify(model_of(instance))
     _stairs(levels, [step.history for step in answer.steps], "history", "#999999", 1)
     _stairs(levels, [step.upper for step in answer.steps], "required", REQUIRED)
     still = [row for row in rows.wanted("signpost-corridor", "plain", M=16) if "W" not in parameters(row)]
     plain = [row for row in still if row["beta"] == 0.01 and row["K"] == 16 and parameters(row).get("hall1", 3) == 3]
-    _window_marks(levels, [row for row in plain if parameters(row)["hall2"] == 6], windows(place))
+    _window_marks(levels, [row for row in plain if parameters(row)["hall2"] == 6], windows(instance))
     _series(reliable, shares(plain, "hall2"), "plain", OURS, "o", log=False)
     for learner, colour, marker in (("plain", OURS, "o"), ("sysid", FAILED, "s"), ("inverse-only", OTHER, "v")):
-        found = [row for row in rows.wanted("signpost-corridor", learner, M=16) if "W" in parameters(row)]
-        _series(drift, means(found, "W", about("hall 1", "drift"), every=True), learner, colour, marker)
+        mine = [row for row in rows.wanted("signpost-corridor", learner, M=16) if "W" in parameters(row)]
+        _series(drift, means(mine, "W", about("hall 1", "drift"), every=True), learner, colour, marker)
     reliable.set(ylim=(-0.05, 1.05))
     reliable.set_xlabel("length of hall 2", fontsize=8)
     _bits(levels)
@@ -298,18 +298,18 @@ def _signpost_corridor(figure: "Figure", rows: Rows) -> None:
 def _rate_fidelity(figure: "Figure", rows: Rows) -> None:
     """Rate after use against success, and success over β, of sufficient policies."""
     scatter, sweep = _axes(figure, ["sufficient policies", "success over β"])
-    found = [row for row in rows.wanted("two-cues", gap=6) if "classes" not in parameters(row)]
-    found = [row for row in found if row["sufficient"] and row["success"] is not None and row["learner"] != "bypass"]
-    if not found and not rows.missing:
+    runs = [row for row in rows.wanted("two-cues", gap=6) if "classes" not in parameters(row)]
+    runs = [row for row in runs if row["sufficient"] and row["success"] is not None and row["learner"] != "bypass"]
+    if not runs and not rows.missing:
         raise UserError(
             "figure rate-fidelity", "no sufficient policy on two-cues, gap=6 was rolled out; roll them out first"
         )
     scatter.plot(
-        [row["success"] for row in found], [row["rate"]["gap2"] for row in found], "o", ms=4, color=OURS, alpha=0.6
+        [row["success"] for row in runs], [row["rate"]["gap2"] for row in runs], "o", ms=4, color=OURS, alpha=0.6
     )
     scatter.axhline(1, color=REQUIRED, ls="--", lw=1)
     _bits(scatter, x="closed-loop success")
-    plain = [row for row in found if row["learner"] == "plain"]
+    plain = [row for row in runs if row["learner"] == "plain"]
     sweep.plot([row["beta"] for row in plain], [row["success"] for row in plain], "o", ms=4, color=OURS, alpha=0.6)
     sweep.set_xscale("symlog", linthresh=1e-4)
     sweep.set_xlabel("β", fontsize=8)
@@ -338,18 +338,18 @@ def _memory_chain(figure: "Figure", rows: Rows) -> None:
         counts.set_ylim(0, 24)  # bars stay below the dots
         counts.set_yticks([0, 4, 8])
         counts.tick_params(labelsize=7)
-        found = rows.wanted("memory-chain", tuple(learners), bits=bits)
-        if not found:
+        runs = rows.wanted("memory-chain", tuple(learners), bits=bits)
+        if not runs:
             continue
-        delays = sorted({parameters(row)["delay"] for row in found})
+        delays = sorted({parameters(row)["delay"] for row in runs})
         for learner, (colour, marker, side) in learners.items():
             for k, delay in enumerate(delays):
-                mine = [row for row in found if row["learner"] == learner and parameters(row)["delay"] == delay]
+                mine = [row for row in runs if row["learner"] == learner and parameters(row)["delay"] == delay]
                 good = [row["rate"]["mid-delay"] for row in mine if row["sufficient"]]
                 counts.bar(k + 0.17 * side, len(good), 0.3, color=colour, alpha=0.35)
-                places = [k + 0.17 * side + shift for shift in jittered(len(good))]
-                axes.plot(places, good, marker, ms=4, color=colour, label=learner if k == 0 else "")
-        axes.axhline(found[0]["requirement"]["mid-delay"], color=REQUIRED, lw=1.2, label="required")
+                x = [k + 0.17 * side + shift for shift in jittered(len(good))]
+                axes.plot(x, good, marker, ms=4, color=colour, label=learner if k == 0 else "")
+        axes.axhline(runs[0]["requirement"]["mid-delay"], color=REQUIRED, lw=1.2, label="required")
         axes.set_ylim(0, bits + 1)
         axes.set_xticks(range(len(delays)), [f"{delay:g}" for delay in delays])
         _bits(axes, x="delay")

@@ -45,8 +45,8 @@ _LARGE = [
 ]
 
 
-def _high(found: Value | None) -> float | None:
-    return found.high if isinstance(found, Range) else None
+def _high(value: Value | None) -> float | None:
+    return value.high if isinstance(value, Range) else None
 
 
 def _large(results: Results) -> bool | None:
@@ -106,7 +106,7 @@ def _flag(results: Results) -> bool | None:
     rows = {cell: results.complete(cell) for cell in leak_audit.CELLS}
     if not all(rows.values()):
         return None
-    raised = {cell: [("A" in leak_audit.evidence(row).flags) for row in found] for cell, found in rows.items()}
+    raised = {cell: [("A" in leak_audit.evidence(row).flags) for row in listed] for cell, listed in rows.items()}
     leaking = [flag for cell in leak_audit.CELLS[3:] for flag in raised[cell]]
     return not any(raised[leak_audit.CELLS[0]]) and sum(leaking) > len(leaking) / 2
 

@@ -82,12 +82,12 @@ def _exact_judge(model: Model) -> Callable[[Cohort], list[bool]]:
     required = Requirement.of(model)
 
     def judge(cohort: Cohort) -> list[bool]:
-        found = []
+        passed = []
         for learned in machines(cohort.parameters, cohort.plan.carrier, model):
             machine = learned.greedy()
             steps = scores(teacher_forced(machine, model), required)
-            found.append(judge_scores("external", steps, closed_loop(machine, model).success).passed)
-        return found
+            passed.append(judge_scores("external", steps, closed_loop(machine, model).success).passed)
+        return passed
 
     return judge
 
@@ -103,8 +103,8 @@ def recorded_cells(folder: Path) -> Iterator[Cell]:
         classes = Classes.of(demos.symbols, demos.choices).take(slice(DEMONSTRATIONS, None))
 
         def judge(cohort: Cohort, held: Data = prepared.held_out, task=task, classes=classes) -> list[bool]:
-            found = score_cohort(held_out_codes(cohort, held), classes)
-            return task_gate(task).passes(found.sufficiency, found.instantaneous).tolist()
+            scores = score_cohort(held_out_codes(cohort, held), classes)
+            return task_gate(task).passes(scores.sufficiency, scores.instantaneous).tolist()
 
         yield Cell(name, prepared.data, 1e-3, judge, BATCH)
 
@@ -120,14 +120,14 @@ def search(cell: Cell, device: str, steps: int) -> list[dict[str, Any]]:
     for restarts, pressure in product(RESTARTS, PRESSURES):
         variant = replace(preset("carousel"), restarts=restarts, pressure=pressure)
         cohort = Cohort(Plan(learner("plain"), variant, runs, steps, batch=cell.batch, low=low), cell.data, device)
-        found = []
+        judged = []
         for share in (0.5, 1.0):
             cohort.advance(round(share * steps) - cohort.step)
-            found.append(cell.judge(cohort))
+            judged.append(cell.judge(cohort))
         for c, (code, residual, rate) in enumerate(combinations):
             mine = slice(c * len(SEEDS), (c + 1) * len(SEEDS))
             chosen = (code, residual, rate, restarts, list(pressure), variant.clip)
-            counts = {"sufficient_half_way": sum(found[0][mine]), "sufficient": sum(found[1][mine])}
+            counts = {"sufficient_half_way": sum(judged[0][mine]), "sufficient": sum(judged[1][mine])}
             lines.append(
                 {"cell": cell.name, **dict(zip(KEYS, chosen, strict=True)), "steps": steps, **counts, "of": len(SEEDS)}
             )

@@ -14,11 +14,11 @@ ACCURACY = Panel("accuracy", high=1.0)
 def pictures(rows: Sequence[Row]) -> dict[str, str]:
     """SVG by file name, below the folder of the pages."""
     clean = [row for row in rows if row["flaw"] is None]
-    known = {row["dataset"]: row for row in rows}
-    sides = {row["flaw"]: flaw_accuracies(row, known) for row in rows if row["flaw"] is not None}
+    by_name = {row["dataset"]: row for row in rows}
+    sides = {row["flaw"]: flaw_accuracies(row, by_name) for row in rows if row["flaw"] is not None}
     lines: Lines = {
-        flaw: {ACCURACY.title: dict(zip(("clean", "flawed")[-len(found) :], map(float, found), strict=True))}
-        for flaw, found in sides.items()
+        flaw: {ACCURACY.title: dict(zip(("clean", "flawed")[-len(accuracies) :], map(float, accuracies), strict=True))}
+        for flaw, accuracies in sides.items()
     }
     strips = drawn("recordings", lambda figure: _strips(figure, clean), 0.9 + 0.24 * len(clean))
     return {STRIPS: strips, **({FLAWS: dot_chart("recordings-flaws", lines, (ACCURACY,), 7.0)} if lines else {})}

@@ -114,26 +114,26 @@ def row(dataset: Dataset, demos: Demos) -> Row:
     }
 
 
-def _certificate(demos: Demos, found: Mapping[str, Any] | None) -> Row | None:
+def _certificate(demos: Demos, certificate: Mapping[str, Any] | None) -> Row | None:
     """Bits of every phase, step by step, and where the checks of the theory fail (steps from 1)."""
-    if found is None:
+    if certificate is None:
         return None
     phases = [demos.convention.phases[k] for k in demos.phase[:, 0]]
     bits = {
         column: {
-            phase: [round(value, 4) for value, other in zip(found[column], phases, strict=True) if other == phase]
+            phase: [round(value, 4) for value, other in zip(certificate[column], phases, strict=True) if other == phase]
             for phase in dict.fromkeys(phases)
         }
         for column in COLUMNS
     }
-    return {**bits, "failing": found["failing"]}
+    return {**bits, "failing": certificate["failing"]}
 
 
 def _leaks(cells: list[Row]) -> Row:
     """How many cells are as expected, those that are not, and the hidden one with the least p."""
     hidden = [cell for cell in cells if cell["status"] == "hidden"]
-    found = {(c["phase"], c["variable"]) for c in cells if c["status"] == "visible" and c["passed"]}
-    bad = [c for c in cells if not c["passed"] and (c["phase"], c["variable"]) not in found]
+    visible = {(c["phase"], c["variable"]) for c in cells if c["status"] == "visible" and c["passed"]}
+    bad = [c for c in cells if not c["passed"] and (c["phase"], c["variable"]) not in visible]
     return {
         "level": LEVEL,
         "cells": len(cells),
@@ -152,11 +152,11 @@ def _short(cell: Row) -> Row:
 def survey(out: Path, recordings: Path, page: Path | None = None, only: Sequence[str] = ()) -> None:
     """Record what is missing, write the ledger of all recordings, and renew the tables of a page."""
     path = out / "acceptance.jsonl"
-    known = {row["dataset"]: row for row in read(path)} if path.exists() else {}
+    by_name = {row["dataset"]: row for row in read(path)} if path.exists() else {}
     for dataset in DATASETS:
         if not only or dataset.name in only:
-            known[dataset.name] = row(dataset, dataset.record(recordings))
-    rows = [known[dataset.name] for dataset in DATASETS if dataset.name in known]
+            by_name[dataset.name] = row(dataset, dataset.record(recordings))
+    rows = [by_name[dataset.name] for dataset in DATASETS if dataset.name in by_name]
     out.mkdir(parents=True, exist_ok=True)
     write_text(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in rows))
     if page is not None:

@@ -28,9 +28,9 @@ def renewed(page: str, rows: Sequence[Row]) -> str:
     """The page with its tables between their marks written again."""
     for name, part in (("recordings", _recordings_part(rows)), ("controls", _controls_part(rows))):
         begin, end = f"<!-- {name}: written by reproduction.recordings_survey -->", f"<!-- {name}: end -->"
-        head, found, rest = page.partition(begin)
+        head, marker, rest = page.partition(begin)
         _, closed, tail = rest.partition(end)
-        if not found or not closed:
+        if not marker or not closed:
             raise UserError("page", f"has no table of {name}; put the lines {begin} and {end} where it shall stand")
         page = "\n".join([head + begin, "", part, "", end + tail])
     return page
@@ -62,11 +62,11 @@ def recordings(rows: Sequence[Row]) -> list[str]:
 def controls(rows: Sequence[Row]) -> list[str]:
     """One line for each flaw: the accuracy with it and without it where it shows, and whether the checks caught it."""
     heads = ("flaw", "recording", "question", "chance", "clean", "flawed", "Holm p", "checks that fail")
-    known = {row["dataset"]: row for row in rows}
+    by_name = {row["dataset"]: row for row in rows}
     lines = [_line(heads), _line(["---"] * len(heads))]
     for row in rows:
         if row["flaw"] is not None:
-            lines.append(_line(_control(row, known)))
+            lines.append(_line(_control(row, by_name)))
     return lines
 
 
@@ -105,15 +105,15 @@ def _verdict(row: Row) -> list[str]:
     return [told, _cell(worst)]
 
 
-def flaw_accuracies(row: Row, known: Mapping[str, Row]) -> list[str]:
+def flaw_accuracies(row: Row, by_name: Mapping[str, Row]) -> list[str]:
     """The best probe on the clean twin, if it is there, and on the flawed recording."""
     twin, table, phase, variable = QUESTIONS[row["dataset"]]
-    return [_best(known[name][table], phase, variable) for name in (twin, row["dataset"]) if name in known]
+    return [_best(by_name[name][table], phase, variable) for name in (twin, row["dataset"]) if name in by_name]
 
 
-def _control(row: Row, known: Mapping[str, Row]) -> list[str]:
+def _control(row: Row, by_name: Mapping[str, Row]) -> list[str]:
     _, table, phase, variable = QUESTIONS[row["dataset"]]
-    accuracies = flaw_accuracies(row, known)
+    accuracies = flaw_accuracies(row, by_name)
     failed = [cell for cell in (row[table] or {"failed": []})["failed"] if cell["phase"].startswith(phase)]
     caught = [cell for cell in failed if cell["variable"] == variable]
     clean, flawed = accuracies if len(accuracies) == 2 else ("–", accuracies[0])
@@ -132,8 +132,8 @@ def _control(row: Row, known: Mapping[str, Row]) -> list[str]:
 
 def _best(table: Row, phase: str, variable: str) -> str:
     """The best probe of one question; of frames, the first of the phase."""
-    found = [(key, share) for key, share in table["accuracy"].items() if key.startswith(phase)]
-    asked = [(key, share) for key, share in found if f" × {variable} (" in key]
+    here = [(key, share) for key, share in table["accuracy"].items() if key.startswith(phase)]
+    asked = [(key, share) for key, share in here if f" × {variable} (" in key]
     first = asked[0][0].partition(" × ")[0]
     return f"{max(share for key, share in asked if key.partition(' × ')[0] == first):.2f}"
 
@@ -153,8 +153,8 @@ def _levels(phases: Mapping[str, Sequence[float]]) -> str:
 
 
 def _cell(cell: Row) -> str:
-    found = f"{cell['phase']} × {cell['variable']} {cell['accuracy']:.2f} ({cell['chance']:.2f})"
-    return f"{found}, p {min(cell['p'], 1):.2g}"
+    text = f"{cell['phase']} × {cell['variable']} {cell['accuracy']:.2f} ({cell['chance']:.2f})"
+    return f"{text}, p {min(cell['p'], 1):.2g}"
 
 
 def _of(counts: Sequence[int]) -> str:

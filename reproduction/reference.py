@@ -32,20 +32,20 @@ def block(name: str) -> Block:
     """One section, `table.learning_main` say."""
     if name not in sections():
         raise UserError("reference", f"has no section [{name}]; {FILE.name} lists what there is")
-    found: Any = _tables()
+    table: Any = _tables()
     for part in name.split("."):
-        found = found[part]
-    return found
+        table = table[part]
+    return table
 
 
 def figure(name: str, key: str) -> Any:
     """One value of a section; `a.b` looks into a table."""
-    found: Any = block(name)
+    value: Any = block(name)
     for part in key.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             raise UserError(f"reference [{name}]", f"has no {key!r}")
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def row(name: str, key: str = "rows", **match: Any) -> Block:

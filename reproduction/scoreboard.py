@@ -29,19 +29,19 @@ def comparisons(results: Results) -> list[Comparison]:
     return [compare(study, results) for study in STUDIES.values()]
 
 
-def scoreboard(found: Sequence[Comparison], results: Results) -> str:
+def scoreboard(comparisons: Sequence[Comparison], results: Results) -> str:
     """The index page: verdicts by study and in all, and the predictions."""
     heads = ["study", "lines", *KINDS]
     lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
-    for comparison in found:
+    for comparison in comparisons:
         study, counts = comparison.study, comparison.counts
         numbers = [sum(counts.values()), *counts.values()]
         lines.append(f"| [{study.title}]({study.name}.md) | " + " | ".join(map(str, numbers)) + " |")
-    totals = [sum(comparison.counts[verdict] for comparison in found) for verdict in KINDS]
+    totals = [sum(comparison.counts[verdict] for comparison in comparisons) for verdict in KINDS]
     lines += ["| **all** | " + " | ".join(f"**{number}**" for number in (sum(totals), *totals)) + " |"]
     told = [f"{number} {kind}" for kind, number in zip(KINDS, totals, strict=True)]
     picture = ["[![Verdicts of every study](scoreboard.svg)](scoreboard.svg)", "", f"In all: {', '.join(told)}.", ""]
-    table = folded(f"The table: {sum(totals)} lines of {len(found)} studies", lines)
+    table = folded(f"The table: {sum(totals)} lines of {len(comparisons)} studies", lines)
     return "\n".join(["# Scoreboard", "", _TOLD, "", *picture, *table, *_foretold(predictions(results))])
 
 
@@ -56,15 +56,15 @@ def _foretold(outcomes: Iterable[Outcome]) -> list[str]:
 def write_pages(results: Path, target: Path) -> list[Path]:
     """The index, and one page and one picture a study."""
     target.mkdir(parents=True, exist_ok=True)
-    known, written = Results.read(results), []
-    found = comparisons(known)
-    for comparison in found:
+    ledgers, written = Results.read(results), []
+    compared = comparisons(ledgers)
+    for comparison in compared:
         name, picture = comparison.study.name, chart(comparison)
-        texts = {f"{name}.md": page(comparison, known, f"{name}.svg" if picture else None)}
+        texts = {f"{name}.md": page(comparison, ledgers, f"{name}.svg" if picture else None)}
         for file, text in (texts | ({f"{name}.svg": picture} if picture else {})).items():
             write_text(target / file, text)
             written.append(target / file)
-    for file, text in {"scoreboard.svg": verdict_bars(found), "index.md": scoreboard(found, known)}.items():
+    for file, text in {"scoreboard.svg": verdict_bars(compared), "index.md": scoreboard(compared, ledgers)}.items():
         write_text(target / file, text)
         written.append(target / file)
     return written

@@ -28,8 +28,8 @@ _INTERCEPT = "intercept"
 
 def fisher(first: Count, second: Count) -> float:
     """Two-sided p of Fisher's exact test that two counts share one probability."""
-    for place, count in (("first", first), ("second", second)):
-        _check_count(place, count)
+    for where, count in (("first", first), ("second", second)):
+        _check_count(where, count)
     table = [[passed, trials - passed] for passed, trials in (first, second)]
     return float(import_optional("scipy.stats", "measure").fisher_exact(table).pvalue)
 
@@ -52,11 +52,11 @@ def contrasts(cells: Mapping[str, Count]) -> list[Contrast]:
     raw = [fisher(cells[one], cells[two]) for one, two in pairs]
     adjusted = import_optional("statsmodels.stats.multitest", "measure").multipletests(raw, method="holm")[1]
     share = {name: passed / trials for name, (passed, trials) in cells.items()}
-    found = [
+    compared = [
         Contrast(one, two, share[two] - share[one], p, float(holm))
         for (one, two), p, holm in zip(pairs, raw, adjusted, strict=True)
     ]
-    return sorted(found, key=lambda contrast: contrast.p)
+    return sorted(compared, key=lambda contrast: contrast.p)
 
 
 @dataclass(frozen=True)
@@ -178,17 +178,17 @@ def _fit(hits: Floats, design: Floats, weights: Floats, group: NDArray[np.int64]
         warnings.simplefilter("ignore")  # a weighted fit warns of how it counts rows
         warnings.simplefilter("error", separated)
         try:
-            found = model.GLM(hits, design, family=family, freq_weights=weights).fit(**robust)
+            fit = model.GLM(hits, design, family=family, freq_weights=weights).fit(**robust)
         except (separated, np.linalg.LinAlgError):
             return None
-    return found if np.isfinite(found.params).all() else None
+    return fit if np.isfinite(fit.params).all() else None
 
 
 def _redraw(hits: Floats, design: Floats, group: NDArray[np.int64], replicates: int, seed: int) -> Floats:
     """Estimates [replicates, factors] where clusters are drawn again with replacement; samples without one are left."""
     count = int(group.max()) + 1
     times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=replicates)
-    found = []
+    replicated = []
     for drawn in track(list(times), "redrawing clusters"):
         weights = drawn[group].astype(np.float64)
         held = weights > 0
@@ -196,15 +196,15 @@ def _redraw(hits: Floats, design: Floats, group: NDArray[np.int64], replicates: 
             continue
         fit = _fit(hits[held], design[held], weights[held], None)
         if fit is not None:
-            found.append(np.asarray(fit.params))
-    return np.array(found).reshape(len(found), design.shape[1])
+            replicated.append(np.asarray(fit.params))
+    return np.array(replicated).reshape(len(replicated), design.shape[1])
 
 
 def _around(value: float, half: float) -> Interval:
     return Interval(float(value), float(value - half), float(value + half))
 
 
-def _check_count(place: str, count: Count) -> None:
+def _check_count(where: str, count: Count) -> None:
     successes, trials = count
     if not 0 <= successes <= trials or not trials:
-        raise UserError(place, f"{successes} of {trials} is not a share")
+        raise UserError(where, f"{successes} of {trials} is not a share")

@@ -20,15 +20,15 @@ UNEXPLAINED = "unexplained"
 
 
 @cache
-def _known() -> dict[str, dict[str, str]]:
+def _reasons() -> dict[str, dict[str, str]]:
     """Reasons that no row of a ledger holds, by study and by the beginning of a figure's name."""
     return tomllib.loads(Path(__file__).with_name("reasons.toml").read_text(encoding="utf-8"))
 
 
 def why_figure(study: str, line: FigureLine) -> str:
     """Why a figure differs."""
-    known = _known().get(study, {})
-    return next((said for start, said in known.items() if line.figure.name.startswith(start)), UNEXPLAINED)
+    reasons = _reasons().get(study, {})
+    return next((said for start, said in reasons.items() if line.figure.name.startswith(start)), UNEXPLAINED)
 
 
 def why_cell(line: CellLine) -> str:
@@ -119,10 +119,10 @@ class Costs:
 
     def told(self, cells: Collection[Cell]) -> str:
         """In words."""
-        runs, known = sum(cell.seeds - len(self.results.runs(cell)) for cell in cells), list(map(self.of_cell, cells))
-        if None in known:
+        runs, costs = sum(cell.seeds - len(self.results.runs(cell)) for cell in cells), list(map(self.of_cell, cells))
+        if None in costs:
             return f"{runs} runs with a camera, of which none has been timed"
-        minutes = sum(seconds for seconds in known if seconds is not None) / 60
+        minutes = sum(seconds for seconds in costs if seconds is not None) / 60
         return f"{runs} runs, about {minutes:.1f} GPU min"
 
 

@@ -47,24 +47,24 @@ RUN_BEFORE = {
 """Held out from the search, but ledgers of theirs were made with the preset as it was before the last search."""
 
 
-def kind(place: Task) -> Kind:
+def kind(task: Task) -> Kind:
     """What was known of a task when the settings were frozen, whatever the number of codes."""
-    if place in DEVELOPMENT | SEEN:
-        return "development" if place in DEVELOPMENT else "seen"
-    return "held-out, run before" if place in RUN_BEFORE else "held-out"
+    if task in DEVELOPMENT | SEEN:
+        return "development" if task in DEVELOPMENT else "seen"
+    return "held-out, run before" if task in RUN_BEFORE else "held-out"
 
 
 def _recorded() -> Iterator[Cell]:
-    for place, codes in ARM:
-        forgetting = ((FORGETTING, "carousel"),) if (place, codes) in FORGETFUL else ()
+    for instance, codes in ARM:
+        forgetting = ((FORGETTING, "carousel"),) if (instance, codes) in FORGETFUL else ()
         for learner, preset in (*RECORDED, *forgetting):
-            yield Cell(NAME, place, learner, preset, "task", 1e-3, 10_000, demonstrations=448, codes=codes)
+            yield Cell(NAME, instance, learner, preset, "task", 1e-3, 10_000, demonstrations=448, codes=codes)
 
 
 def _symbolic() -> Iterator[Cell]:
     drawn: dict[str, Any] = {"gate": "external", "beta": 1e-3, "steps": 5000, "demonstrations": 512}
     listed: dict[str, Any] = {"beta": 0.01, "steps": 6000}
-    places: list[tuple[Task, dict[str, Any]]] = [
+    tasks: list[tuple[Task, dict[str, Any]]] = [
         *((task("memory-chain", bits=bits, delay=delay), drawn) for delay in (100, FAR) for bits in (1, 2, 3)),
         *((task("passive-t-maze", L=length), drawn) for length in (100, FAR)),
         (task("cue-corridor", R=4, L=80), listed | {"gate": "t-maze"}),
@@ -73,10 +73,12 @@ def _symbolic() -> Iterator[Cell]:
             for hall in (6, 10, 15, 20)
         ),
     ]
-    for place, settings in places:
+    for instance, settings in tasks:
         for learner, preset in SYMBOLIC:
-            if preset == "carousel" or FAR not in dict(place.parameters).values():
-                form, chosen = (place, preset) if preset == "carousel" else (as_released(place), RELEASED[place.name])
+            if preset == "carousel" or FAR not in dict(instance.parameters).values():
+                form, chosen = (
+                    (instance, preset) if preset == "carousel" else (as_released(instance), RELEASED[instance.name])
+                )
                 yield Cell(NAME, form, learner, chosen, **settings)
 
 

@@ -33,9 +33,13 @@ def confused_rows(cell: Cell, device: str = "cpu") -> list[Row]:
     rows = list(rows_of(cell, cohort, time.perf_counter() - begun))
     used = (usage(cohort.trace()) > 0).sum(1).tolist()
     for row, own, codes in zip(rows, cohort_traces(cohort), used, strict=True):
-        found = conflicts(expert_actions(cohort.data, own))
-        told = {} if not found else {key: getattr(found[0], key) for key in ("step", "share", "parted", "merged")}
-        row |= {"learner": LEARNER, "codes_used": codes, "conflicts": len(found), "heaviest": told}
+        confusions = conflicts(expert_actions(cohort.data, own))
+        told = (
+            {}
+            if not confusions
+            else {key: getattr(confusions[0], key) for key in ("step", "share", "parted", "merged")}
+        )
+        row |= {"learner": LEARNER, "codes_used": codes, "conflicts": len(confusions), "heaviest": told}
     return rows
 
 

@@ -34,8 +34,8 @@ def run(name: str, out: Path, device: str = "cpu", steps: int | None = None, onl
     rows = MEASUREMENTS[name](device, steps, only)
     while True:
         with working(f"training, {name}"):
-            found = next(rows, None)
-        if found is None:
+            measured = next(rows, None)
+        if measured is None:
             break
-        merge_ledger(out / f"long-delays-{name}.jsonl", found)
-        print(line(found), flush=True)
+        merge_ledger(out / f"long-delays-{name}.jsonl", measured)
+        print(line(measured), flush=True)

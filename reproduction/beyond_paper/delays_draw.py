@@ -29,8 +29,8 @@ def band(axes: Axes, x: Sequence[float], lines: Sequence[Sequence[float]], k: in
 def error_norm(figure: Any, rows: Sequence[Row]) -> None:
     """The error's norm over the distance, against that at the decision; the longest delay of each gradient."""
     moments = {"at the start": [r for r in rows if not r["steps"]], "after training": [r for r in rows if r["steps"]]}
-    for axes, (moment, found) in zip(np.ravel(figure.subplots(1, 2, sharey=True)), moments.items(), strict=True):
-        for k, (name, mine) in enumerate(by(found, "preset").items()):
+    for axes, (moment, here) in zip(np.ravel(figure.subplots(1, 2, sharey=True)), moments.items(), strict=True):
+        for k, (name, mine) in enumerate(by(here, "preset").items()):
             far = max(row["delay"] for row in mine)
             kept = [row for row in mine if row["delay"] == far]
             relative = [[norm / row["norm"][0] for norm in row["norm"]] for row in kept]
@@ -45,9 +45,9 @@ def code_usage(figure: Any, rows: Sequence[Row]) -> None:
     """Codes in use and their perplexity over training."""
     cells = by(rows, "task")
     grid = figure.subplots(2, len(cells), sharex=True, sharey="row", squeeze=False)
-    for column, (name, found) in enumerate(cells.items()):
+    for column, (name, here) in enumerate(cells.items()):
         for axes, key in zip(grid[:, column], ("codes_used", "perplexity"), strict=True):
-            for k, (preset, mine) in enumerate(by(found, "preset").items()):
+            for k, (preset, mine) in enumerate(by(here, "preset").items()):
                 band(axes, mine[0]["updates"], [row[key] for row in mine], k, preset)
             axes.set_ylabel(key.replace("_", " ") if column == 0 else "")
             axes.grid(alpha=0.3)
@@ -103,9 +103,9 @@ def lines(rows: Sequence[Row]) -> list[tuple[float, int, list[Row]]]:
     presets, cells = list(by(rows, "preset")), by(rows, "cell")
     return [
         (y + 0.8 * ((k + 0.5) / len(presets) - 0.5), k, mine)
-        for y, found in enumerate(cells.values())
+        for y, here in enumerate(cells.values())
         for k, preset in enumerate(presets)
-        if (mine := [row for row in found if row["preset"] == preset])
+        if (mine := [row for row in here if row["preset"] == preset])
     ]
 
 
@@ -154,12 +154,12 @@ def misleading(figure: Any, rows: Sequence[Row]) -> None:
         right.plot([], [], color=COLOURS[k % len(COLOURS)], marker="o", ms=3, label=name)
     for j, preset in enumerate(presets):
         right.plot([], [], color="grey", ls=STYLES[j % len(STYLES)], label=preset)
-    for k, (name, found) in enumerate(families.items()):
-        longest = max(row["horizon"] for row in found)
-        mine = [row for row in found if row["horizon"] == longest and row["preset"] == "carousel"]
+    for k, (name, here) in enumerate(families.items()):
+        longest = max(row["horizon"] for row in here)
+        mine = [row for row in here if row["horizon"] == longest and row["preset"] == "carousel"]
         if mine and any(mine[0]["requirement"].values()):  # where nothing is to be held, nothing can be turned about
             band(left, mine[0]["distance"], [row["coherence"] for row in mine], k, f"{name}, horizon {longest}")
-        for preset, kept in by(found, "preset").items():
+        for preset, kept in by(here, "preset").items():
             points = sorted((h, np.mean([r["sufficient"] for r in some])) for h, some in by(kept, "horizon").items())
             colour, style = COLOURS[k % len(COLOURS)], STYLES[presets.index(preset) % len(STYLES)]
             right.plot(*zip(*points, strict=True), color=colour, ls=style, marker="o", ms=3)
@@ -198,6 +198,6 @@ def write(results: Path, docs: Path) -> None:
     images.mkdir(parents=True, exist_ok=True)
     ledgers = {name: results / f"long-delays-{name}.jsonl" for name in FIGURES}
     rows = {name: read_ledger(path) for name, path in ledgers.items() if path.exists()}
-    for name, found in rows.items():
-        write_text(images / f"long-delays-{name}.svg", svg(name, found))
+    for name, here in rows.items():
+        write_text(images / f"long-delays-{name}.svg", svg(name, here))
     write_text(page, filled(page.read_text(encoding="utf-8"), rows))

@@ -76,8 +76,8 @@ def error_fields(cohort: Cohort) -> list[Row]:
     data = cohort.given.to(cohort.device, torch.float64)
     error = error_at_states(cohort)
     back = distances(data.horizon)
-    places = [data.horizon - 1 - far for far in back]
-    norm, agreed = mean_norm(error, data.weight)[:, places], coherence(error, data)[:, places]
+    steps = [data.horizon - 1 - far for far in back]
+    norm, agreed = mean_norm(error, data.weight)[:, steps], coherence(error, data)[:, steps]
     pairs = zip(norm.tolist(), agreed.tolist(), strict=True)
     return [{"distance": back, "norm": size, "coherence": share} for size, share in pairs]
 
@@ -103,7 +103,7 @@ def measure(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
                 begun = time.perf_counter()
                 cohort.advance(updates - cohort.step)
                 rows = rows_now(STUDY, bench, cohort, time.perf_counter() - begun)
-                for row, known in zip(rows, error_fields(cohort), strict=True):
+                for row, errors in zip(rows, error_fields(cohort), strict=True):
                     row["cell"] += " at the start" if not updates else " after training"
-                    row |= {"steps": updates, "delay": delay, **known}
+                    row |= {"steps": updates, "delay": delay, **errors}
                 yield rows

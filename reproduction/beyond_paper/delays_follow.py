@@ -32,7 +32,7 @@ class Followed:
 
 def follow(cohort: Cohort, look: Callable[[], list[bool]], every: int = EVERY, stop: bool = False) -> Followed:
     """Train to the end of the plan; `stop` once every run has passed at some look."""
-    found: list[tuple[int, float] | None] = [None] * len(cohort.plan.runs)
+    reached: list[tuple[int, float] | None] = [None] * len(cohort.plan.runs)
     spent = 0.0
     cohort.advance(0)  # a CUDA graph is captured before the clock starts
     while cohort.step < cohort.plan.steps:
@@ -41,10 +41,12 @@ def follow(cohort: Cohort, look: Callable[[], list[bool]], every: int = EVERY, s
         if cohort.device.type == "cuda":
             torch.cuda.synchronize()
         spent += time.perf_counter() - begun
-        found = [old or ((cohort.step, spent) if passed else None) for old, passed in zip(found, look(), strict=True)]
-        if stop and all(found):
+        reached = [
+            old or ((cohort.step, spent) if passed else None) for old, passed in zip(reached, look(), strict=True)
+        ]
+        if stop and all(reached):
             break
-    first, seconds = zip(*((None, None) if one is None else one for one in found), strict=True)
+    first, seconds = zip(*((None, None) if one is None else one for one in reached), strict=True)
     return Followed(first, seconds, spent)
 
 

@@ -33,8 +33,8 @@ def first_table(rows: Sequence[Row]) -> str:
     """A line a cell, a column a preset: sufficient seeds at the end, and the median update of the first such state."""
     presets = list(by(rows, "preset"))
     lines = []
-    for cell, found in by(rows, "cell").items():
-        mine = by(found, "preset")
+    for cell, here in by(rows, "cell").items():
+        mine = by(here, "preset")
         lines.append([cell, *(_first(mine[name]) if name in mine else "—" for name in presets)])
     return table(["cell", *presets], lines)
 
@@ -47,11 +47,11 @@ def _first(rows: Sequence[Row]) -> str:
 def error_table(rows: Sequence[Row]) -> str:
     """The norm at the first step over that at the decision, mean and range of seeds; and the seeds that learned."""
     lines = []
-    for (preset, delay, steps), found in _keyed(rows, "preset", "delay", "steps").items():
-        reached = [row["norm"][-1] / row["norm"][0] for row in found]
+    for (preset, delay, steps), here in _keyed(rows, "preset", "delay", "steps").items():
+        reached = [row["norm"][-1] / row["norm"][0] for row in here]
         spread = f"{geometric_mean(reached):.3g} ({min(reached):.3g}–{max(reached):.3g})"
-        share = f"{mean(row['coherence'][-1] for row in found):.3g}"
-        lines.append([preset, str(delay), str(steps), spread, share, counted(found)])
+        share = f"{mean(row['coherence'][-1] for row in here):.3g}"
+        lines.append([preset, str(delay), str(steps), spread, share, counted(here)])
     return table(["gradient", "delay", "updates", "error at the cue", "its coherence", "sufficient"], lines)
 
 
@@ -65,9 +65,9 @@ def _keyed(rows: Sequence[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
 def usage_table(rows: Sequence[Row]) -> str:
     """Codes in use and perplexity, mean over seeds, before training and after it."""
     lines = []
-    for (task, preset), found in _keyed(rows, "task", "preset").items():
-        ends = [mean(row[key][end] for row in found) for key in ("codes_used", "perplexity") for end in (0, -1)]
-        lines.append([f"{task}, {preset}", *(f"{end:.2f}" for end in ends), counted(found)])
+    for (task, preset), here in _keyed(rows, "task", "preset").items():
+        ends = [mean(row[key][end] for row in here) for key in ("codes_used", "perplexity") for end in (0, -1)]
+        lines.append([f"{task}, {preset}", *(f"{end:.2f}" for end in ends), counted(here)])
     return table(
         ["cell", "codes at the start", "at the end", "perplexity at the start", "at the end", "sufficient"], lines
     )
@@ -78,8 +78,8 @@ def basin_table(rows: Sequence[Row]) -> str:
     codes, cells = sorted({row["code_scale"] for row in rows}), _keyed(rows, "residual_scale", "code_scale")
     lines = []
     for residual in sorted({row["residual_scale"] for row in rows}):
-        found = [cells.get((residual, code)) for code in codes]
-        lines.append([f"{residual:g}", *("—" if one is None else counted(one) for one in found)])
+        here = [cells.get((residual, code)) for code in codes]
+        lines.append([f"{residual:g}", *("—" if one is None else counted(one) for one in here)])
     return table(["residual scale", *(f"codes {code:g}" for code in codes)], lines)
 
 
@@ -96,9 +96,9 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
 def between(text: str, name: str, content: str) -> str:
     """The page with this content between the marks of that name."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    head, found, rest = text.partition(begin)
+    head, marker, rest = text.partition(begin)
     _, ended, tail = rest.partition(end)
-    if not found or not ended:
+    if not marker or not ended:
         raise UserError(name, f"the page has no marks {begin} and {end}")
     return f"{head}{begin}\n{content}\n{end}{tail}"
 

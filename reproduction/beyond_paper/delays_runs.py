@@ -44,11 +44,11 @@ DEMONSTRATIONS, HORIZONS = 65_536, (4, 6, 8, 10)  # drawn; at most 2¹⁰ of the
 
 def persisting(cohort: Cohort, model: Model) -> list[float]:
     """The share of all (code, observation, previous action) at which the code stays as it is, run by run."""
-    found = []
+    shares = []
     for machine in machines(cohort.parameters, cohort.plan.carrier, model):
         move = machine.move[: machine.codes, :, : machine.actions]
-        found.append(float((move == np.arange(machine.codes)[:, None, None]).mean()))
-    return found
+        shares.append(float((move == np.arange(machine.codes)[:, None, None]).mean()))
+    return shares
 
 
 def basin(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
@@ -87,19 +87,19 @@ def misleading(device: str, steps: int | None, only: str) -> Iterator[list[Row]]
 
     What follows a history turns its error about by |1 − p + p ω| a step, ω a root of unity of the modulus.
     """
-    places = [
+    benches = [
         *(counter("running-parity", horizon, p=p) for p in (Fraction(1, 2), Fraction(1, 10)) for horizon in HORIZONS),
         *(counter("modulo-counter", horizon, modulus=3) for horizon in HORIZONS),
         counter("modulo-counter", HORIZONS[-1], modulus=3, p=Fraction(1)),
     ]
-    for bench, chosen in product(places, (CAROUSEL, without("carousel gradient"), RELEASE)):
+    for bench, chosen in product(benches, (CAROUSEL, without("carousel gradient"), RELEASE)):
         if only in f"{bench.name} {chosen.name}":
             data = from_model(bench.model, DEMONSTRATIONS)
             cohort = Cohort(plan_for(bench, chosen, steps or STEPS), data, device)
-            known = {"N": DEMONSTRATIONS, "horizon": bench.model.horizon}
+            common = {"N": DEMONSTRATIONS, "horizon": bench.model.horizon}
             before = error_fields(cohort)  # at the start
             rows = followed_rows("long-delays-misleading", bench, cohort)
-            yield [row | known | error for row, error in zip(rows, before, strict=True)]
+            yield [row | common | error for row, error in zip(rows, before, strict=True)]
 
 
 def first_sufficient(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
@@ -113,5 +113,5 @@ def first_sufficient(device: str, steps: int | None, only: str) -> Iterator[list
             chosen = replace(cell, steps=steps or cell.steps)
             bench = replace(zoo_task(cell.task, cell.beta), gate=cell.gate)
             rows = followed_rows("long-delays-first-sufficient", bench, start(chosen, device), stop=True)
-            known = {"cell": cell.name, "learner": LEARNER, "N": cell.demonstrations, "horizon": bench.model.horizon}
-            yield [row | known for row in rows]
+            common = {"cell": cell.name, "learner": LEARNER, "N": cell.demonstrations, "horizon": bench.model.horizon}
+            yield [row | common for row in rows]

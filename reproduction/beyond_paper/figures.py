@@ -61,9 +61,10 @@ def forgetting_lines(groups: Sequence[tuple[str, Sequence[Row]]]) -> Lines:
         sides = {"before": [row["before"] for row in rows], "after": rows}
         kept = {"before": [row["before"] for row in good], "after": good}
         lines[name] = {
-            SHARE.title: {side: mean(row["sufficient"] for row in found) for side, found in sides.items()},
+            SHARE.title: {side: mean(row["sufficient"] for row in side_rows) for side, side_rows in sides.items()},
             SURPLUS.title: {
-                side: max((row["largest_surplus"] for row in found), default=None) for side, found in kept.items()
+                side: max((row["largest_surplus"] for row in side_rows), default=None)
+                for side, side_rows in kept.items()
             },
         }
     return lines
@@ -83,9 +84,9 @@ def certified_lines(groups: Sequence[tuple[str, Sequence[Row]]]) -> Lines:
 def _add(lines: Numbers, name: str, series: str, rows: Sequence[Row]) -> None:
     """The numbers of a cell's runs."""
     bits = surplus(rows).values()
-    known = [one for one in bits if one is not None]
+    bounded = [one for one in bits if one is not None]
     played = [row["success"] for row in rows if row["success"] is not None]
     line = lines.setdefault(name, {})
     line.setdefault(SHARE.title, {})[series] = mean(row["sufficient"] for row in rows)
-    line.setdefault(SURPLUS.title, {})[series] = max(known) if known and None not in bits else None
+    line.setdefault(SURPLUS.title, {})[series] = max(bounded) if bounded and None not in bits else None
     line.setdefault(SUCCESS.title, {})[series] = mean(played) if played else None

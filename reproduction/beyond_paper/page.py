@@ -85,10 +85,10 @@ def revised(results: Results) -> str:
     lines = []
     for cell, before in zip(REVISED_CELLS, PLAIN_CELLS, strict=True):
         plain, rows = results.shown(before), results.shown(cell)
-        known = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
-        counts = [counted(found) if found else "not run" for found in (plain, rows)]
+        origin = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
+        counts = [counted(runs) if runs else "not run" for runs in (plain, rows)]
         played = [row["success"] for row in rows if row["success"] is not None]
-        lines.append([cell.name, known, *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
+        lines.append([cell.name, origin, *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
     head = ("cell", "kind", "plain", "revised", "largest surplus (bit)", "least success of a seed")
     return table(head, lines)
 
@@ -151,13 +151,13 @@ PANELS = {
 
 def lines_of(results: Path) -> dict[str, Lines]:
     """The numbers of each picture."""
-    known = Results.read(results)
+    ledgers = Results.read(results)
     rows = {study: read_ledger(results / f"{study}.jsonl") for study in TABLES}
     cells = [(f"{name} ({kind})", some) for kind, name, some in forgetting_cells(rows["forgetting"])]
     return {
-        REACH: reach_lines(known),
-        FORGOTTEN: forgotten_lines(known),
-        REVISED: revised_lines(known),
+        REACH: reach_lines(ledgers),
+        FORGOTTEN: forgotten_lines(ledgers),
+        REVISED: revised_lines(ledgers),
         "forgetting": forgetting_lines(cells),
         "certified-learner": certified_lines(list(by_task(rows["certified-learner"]).items())),
     }
@@ -176,15 +176,15 @@ def shown(name: str, lines: Lines, table: str) -> str:
 
 def filled(text: str, results: Path) -> str:
     """The page with the pictures and the tables of the ledgers between its marks."""
-    known, lines = Results.read(results), lines_of(results)
+    ledgers, lines = Results.read(results), lines_of(results)
     tables = {study: made(read_ledger(results / f"{study}.jsonl")) for study, made in TABLES.items()}
-    tables |= {REACH: reach(known), FORGOTTEN: forgotten(known), REVISED: revised(known)}
+    tables |= {REACH: reach(ledgers), FORGOTTEN: forgotten(ledgers), REVISED: revised(ledgers)}
     parts = {name: shown(name, lines[name], table) for name, table in tables.items()}
-    parts[REACH] = f"{summary(known)}\n\n{parts[REACH]}"
-    parts[REVISED] = f"{no_miss(known)}\n\n{parts[REVISED]}"
+    parts[REACH] = f"{summary(ledgers)}\n\n{parts[REACH]}"
+    parts[REVISED] = f"{no_miss(ledgers)}\n\n{parts[REVISED]}"
     picture = f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
-    parts[FIRST] = picture if first_rows(known, TRAINED) else "*Not run yet.*"
-    missed = known.files.get(CONFUSED)
+    parts[FIRST] = picture if first_rows(ledgers, TRAINED) else "*Not run yet.*"
+    missed = ledgers.files.get(CONFUSED)
     parts[CONFUSED] = confused(missed) if missed else "*Not run yet.*"
     for name, part in parts.items():
         text = between(text, name, part)

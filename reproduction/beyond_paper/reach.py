@@ -43,25 +43,25 @@ def paper_counts() -> dict[str, tuple[int, int]]:
 def surplus(rows: Sequence[Row]) -> dict[str, float | None]:
     """H(C_t|Γ_t, O_t) by window: the mean over its steps, the largest of any sufficient run."""
     good = [row["conditional_surplus"] for row in rows if row["sufficient"]]
-    found = {window: [one[window] for one in good] for window in (good[0] if good else ())}
-    return {window: None if None in bits else max(bits) for window, bits in found.items()}
+    by_window = {window: [one[window] for one in good] for window in (good[0] if good else ())}
+    return {window: None if None in bits else max(bits) for window, bits in by_window.items()}
 
 
 def first_rows(results: Results, cells: Sequence[Cell] = CELLS) -> list[Row]:
     """Runs with the update at which they first passed; of symbolic cells those that were followed on the way."""
-    found = []
+    first = []
     followed = results.files.get("long-delays-first-sufficient", ())
     for cell in cells:
         name = {"cell": cell.name, "preset": f"{cell.learner}, {cell.preset}"}
         for row in results.shown(cell):
             if "first_sufficient_step" in row:
                 told = {"first_sufficient": row["first_sufficient_step"], "updates": cell.steps}
-                found.append({**name, **told, "seconds": row["seconds"], "device": row["device"]})
+                first.append({**name, **told, "seconds": row["seconds"], "device": row["device"]})
         for row in followed if cell.learner == "plain" and not cell.task.recorded else ():
             if (row["cell"], row["preset"], row["learner"]) == (cell.name, cell.preset, FOLLOWED):
                 kept = ("first_sufficient", "updates", "seconds", "device")
-                found.append({**name, **{key: row[key] for key in kept}})
-    return found
+                first.append({**name, **{key: row[key] for key in kept}})
+    return first
 
 
 def reach(results: Results, cells: Sequence[Cell] = CELLS) -> str:

@@ -40,7 +40,7 @@ def reported(block: str, line: Block, rates: Mapping[str, str] | None = None, ke
     )
 
 
-def found(block: str, rates: Mapping[str, str] | None = None, rows: str = "rows", **match: Any) -> Paper:
+def from_paper(block: str, rates: Mapping[str, str] | None = None, rows: str = "rows", **match: Any) -> Paper:
     """What the matching row of a section says of a cell."""
     return reported(block, row(block, rows, **match), rates)
 
@@ -50,10 +50,10 @@ def counted(block: str, passed: int | None, of: int = 8) -> Paper | None:
     return None if passed is None else Paper(block, (passed, of))
 
 
-def franka(study: str, place: Task, learner: str, paper: Paper | None = None, **changes: Any) -> Cell:
+def franka(study: str, task: Task, learner: str, paper: Paper | None = None, **changes: Any) -> Cell:
     """A cell of a robot task in the frozen settings: N = 448, β = 0.001, ten thousand steps, K = 16, its own gate."""
     frozen = {"preset": "carousel", "gate": "task", "beta": 1e-3, "steps": 10_000, "demonstrations": 448}
-    return Cell(study, place, learner, reference=paper, **{**frozen, **changes})
+    return Cell(study, task, learner, reference=paper, **{**frozen, **changes})
 
 
 def count_of(block: str, key: str, passed: str = "sufficient") -> Count:
@@ -64,8 +64,8 @@ def count_of(block: str, key: str, passed: str = "sufficient") -> Count:
 
 def range_of(block: str, key: str) -> Range:
     """A number, or a pair that is a range."""
-    known = figure(block, key)
-    return Range(*map(float, known)) if isinstance(known, list) else Range(float(known), float(known))
+    ends = figure(block, key)
+    return Range(*map(float, ends)) if isinstance(ends, list) else Range(float(ends), float(ends))
 
 
 def imitation_error(phase: str = "all") -> Callable[[Row], float | None]:
@@ -78,9 +78,9 @@ def mean_of(cells: Sequence[Cell], told: Callable[[Row], float | None]) -> Deriv
 
     def derive(results: Results) -> Value | None:
         rows = gathered(results, cells)
-        known = [number for run in rows if (number := told(run)) is not None]
-        if not known:
+        numbers = [number for run in rows if (number := told(run)) is not None]
+        if not numbers:
             return NO_ESTIMATE if rows else None
-        return Range(mean(known), mean(known))
+        return Range(mean(numbers), mean(numbers))
 
     return derive

@@ -72,8 +72,8 @@ def derived(
     tested: bool = True,
 ) -> Figure:
     """A figure that comes from ledgers; `paper` is a key of the section or the value itself."""
-    known = said(figure(section, paper)) if isinstance(paper, str) else paper
-    return Figure(name, section, known, None, ours, within, better, tested)
+    expected = said(figure(section, paper)) if isinstance(paper, str) else paper
+    return Figure(name, section, expected, None, ours, within, better, tested)
 
 
 def measured(
@@ -85,5 +85,5 @@ def measured(
     better: Better = None,
 ) -> Figure:
     """A figure that `figures-measure` computes."""
-    known = value(figure(section, paper)) if isinstance(paper, str) else paper
-    return Figure(name, section, known, ours, None, within, better, tested=False)
+    expected = value(figure(section, paper)) if isinstance(paper, str) else paper
+    return Figure(name, section, expected, ours, None, within, better, tested=False)

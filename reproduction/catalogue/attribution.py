@@ -14,15 +14,15 @@ _CUES = [cell for cell in lower_boundary.STUDY.cells if cell.learner == "bypass"
 
 def _body(results: Results) -> Value | None:
     """The stretch of the class-conditional separations, from the rows of `python -m reproduction attribution`."""
-    rows = [known for known in results.files.get("attribution", ()) if known["cell"] == "code alone"]
-    apart = [cm for known in rows for cm in known["apart_cm"].values()]
+    rows = [entry for entry in results.files.get("attribution", ()) if entry["cell"] == "code alone"]
+    apart = [cm for entry in rows for cm in entry["apart_cm"].values()]
     return Range(min(apart), max(apart)) if apart else None
 
 
 def _agreeing(results: Results) -> Value | None:
     """Over every run in our ledgers that was played where both can be told."""
-    both = [known for known in declared(results) if known.get("own_sufficient") is not None]
-    return Count(sum(known["own_sufficient"] == known["sufficient"] for known in both), len(both)) if both else None
+    both = [entry for entry in declared(results) if entry.get("own_sufficient") is not None]
+    return Count(sum(entry["own_sufficient"] == entry["sufficient"] for entry in both), len(both)) if both else None
 
 
 STUDY = study(

@@ -42,8 +42,8 @@ def _solved(said: str, length: int) -> Paper | None:
     return counted("table.exttmaze", lines[0]["solved"], figure("table.exttmaze", "of")) if lines else None
 
 
-def _cell(place: Task, learner: str, preset: str, paper: Paper | None) -> Cell:
-    return Cell(NAME, place, learner, preset, "external", 1e-3, 5000, paper, 512)
+def _cell(task: Task, learner: str, preset: str, paper: Paper | None) -> Cell:
+    return Cell(NAME, task, learner, preset, "external", 1e-3, 5000, paper, 512)
 
 
 def _cells() -> Iterator[Cell]:

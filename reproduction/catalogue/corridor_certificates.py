@@ -19,9 +19,9 @@ def _answers() -> list[Answer]:
 
 def _proved() -> Value:
     """For each W, 1 where every step's minimum is proved although compatibility is not transitive."""
-    found = _answers()
-    open_ones = [not all(step.transitive for step in answer.steps) for answer in found]
-    return Profile(tuple(float(answer.certified and odd) for answer, odd in zip(found, open_ones, strict=True)))
+    answers = _answers()
+    open_ones = [not all(step.transitive for step in answer.steps) for answer in answers]
+    return Profile(tuple(float(answer.certified and odd) for answer, odd in zip(answers, open_ones, strict=True)))
 
 
 def _levels() -> Value:

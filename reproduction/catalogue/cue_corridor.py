@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from certify import certify
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task
-from reproduction.catalogue._declare import RECORDED, found
+from reproduction.catalogue._declare import RECORDED, from_paper
 from reproduction.catalogue._figures import measured, study
 from reproduction.paper import RELEASED, as_released
 from reproduction.reference import figure
@@ -27,11 +27,11 @@ def _cells() -> Iterator[Cell]:
     for cues, learner, said, presets in _ROWS:
         for preset in presets:
             for length in LENGTHS:
-                known = {"cue_bits": cues.bit_length() - 1, "learner": said, "L": length}
-                paper = found("table.tmaze", {"corridor": "rate_bits"}, **known) if said else None
-                place = task("cue-corridor", R=cues, L=length)
-                place = place if preset == "carousel" else as_released(place)
-                yield Cell(NAME, place, learner, preset, "t-maze", 0.01, 6000, paper)
+                match = {"cue_bits": cues.bit_length() - 1, "learner": said, "L": length}
+                paper = from_paper("table.tmaze", {"corridor": "rate_bits"}, **match) if said else None
+                instance = task("cue-corridor", R=cues, L=length)
+                instance = instance if preset == "carousel" else as_released(instance)
+                yield Cell(NAME, instance, learner, preset, "t-maze", 0.01, 6000, paper)
 
 
 def _corridor_bits() -> Value:

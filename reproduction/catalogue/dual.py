@@ -21,11 +21,11 @@ _USUAL = 256  # codes of a second carrier; learners with another number are name
 
 
 def _cells() -> Iterator[Cell]:
-    for known in block(_BLOCK)["rows"]:
-        learner, second = _CONFIGURATIONS[known["configuration"]], known.get("K_id", _USUAL)
+    for entry in block(_BLOCK)["rows"]:
+        learner, second = _CONFIGURATIONS[entry["configuration"]], entry.get("K_id", _USUAL)
         learner += "" if second == _USUAL else f"-{second}"
-        place, paper = task("hidden-mass", modes=known["M"]), reported(_BLOCK, known, _RATE)
-        yield franka(NAME, place, learner, paper, codes=known["K"], demonstrations=known["N"])
+        instance, paper = task("hidden-mass", modes=entry["M"]), reported(_BLOCK, entry, _RATE)
+        yield franka(NAME, instance, learner, paper, codes=entry["K"], demonstrations=entry["N"])
 
 
 STUDY = study(NAME, tuple(_cells()))

@@ -2,7 +2,7 @@
 
 from diacritic.files.ledger import Row
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import found, franka, mean_of, reported
+from reproduction.catalogue._declare import franka, from_paper, mean_of, reported
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import tally
 from reproduction.paper import Paper
@@ -14,18 +14,18 @@ _FAR = task("two-cues", gap=20)
 # The paper counts these two groups on its independent recording: their figures do, and the cells are held against its
 # closed loop.
 _SHORT = {
-    known["forecaster_steps"]: franka(
+    entry["forecaster_steps"]: franka(
         NAME,
         _FAR,
         "task-informed",
-        Paper(_BLOCK, success=known["closed_loop"]),
-        forecaster=known["forecaster_steps"],
+        Paper(_BLOCK, success=entry["closed_loop"]),
+        forecaster=entry["forecaster_steps"],
     )
-    for known in figure(_BLOCK, "rows")
+    for entry in figure(_BLOCK, "rows")
 }
 _WRONG = {
-    known["percent_episodes"]: franka(NAME, _FAR, "task-informed", misled=known["percent_episodes"] / 100)
-    for known in figure(_BLOCK, "consistently_wrong")
+    entry["percent_episodes"]: franka(NAME, _FAR, "task-informed", misled=entry["percent_episodes"] / 100)
+    for entry in figure(_BLOCK, "consistently_wrong")
 }
 
 
@@ -43,7 +43,7 @@ STUDY = study(
                 NAME,
                 _FAR,
                 f"task-informed-stride-{stride}",
-                found("label_density", {"gap1": "first_gap_bits"}, stride=stride),
+                from_paper("label_density", {"gap1": "first_gap_bits"}, stride=stride),
             )
             for stride in (2, 4)
         ),
@@ -59,34 +59,34 @@ STUDY = study(
     more=(
         *(
             derived(
-                f"forecaster of {known['forecaster_steps']} steps: sufficient runs on fresh episodes",
+                f"forecaster of {entry['forecaster_steps']} steps: sufficient runs on fresh episodes",
                 _BLOCK,
-                Count(known["sufficient"], known["of"]),
-                tally([_SHORT[known["forecaster_steps"]]], _fresh),
+                Count(entry["sufficient"], entry["of"]),
+                tally([_SHORT[entry["forecaster_steps"]]], _fresh),
                 better="higher",
             )
-            for known in figure(_BLOCK, "rows")
+            for entry in figure(_BLOCK, "rows")
         ),
         *(
             derived(
-                f"{known['percent_episodes']} % of the forecasts consistently wrong: sufficient runs on fresh episodes",
+                f"{entry['percent_episodes']} % of the forecasts consistently wrong: sufficient runs on fresh episodes",
                 _BLOCK,
-                Count(known["sufficient"], known["of"]),
-                tally([_WRONG[known["percent_episodes"]]], _fresh),
+                Count(entry["sufficient"], entry["of"]),
+                tally([_WRONG[entry["percent_episodes"]]], _fresh),
                 better="higher",
             )
-            for known in figure(_BLOCK, "consistently_wrong")
+            for entry in figure(_BLOCK, "consistently_wrong")
         ),
         *(
             derived(
-                f"{known['percent_episodes']} % of the forecasts consistently wrong: slot accuracy in closed loop",
+                f"{entry['percent_episodes']} % of the forecasts consistently wrong: slot accuracy in closed loop",
                 _BLOCK,
-                value(known["slot_accuracy"]),
-                mean_of([_WRONG[known["percent_episodes"]]], lambda row: row.get("slot")),
+                value(entry["slot_accuracy"]),
+                mean_of([_WRONG[entry["percent_episodes"]]], lambda row: row.get("slot")),
                 SUCCESS_TOLERANCE,
                 "higher",
             )
-            for known in figure(_BLOCK, "consistently_wrong")
+            for entry in figure(_BLOCK, "consistently_wrong")
         ),
     ),
 )

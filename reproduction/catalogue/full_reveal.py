@@ -14,10 +14,10 @@ NAME, _BLOCK = "full-reveal", "table.p_i"
 
 
 def _informed(modes: int, episodes: int) -> Iterator[Cell]:
-    known = row(_BLOCK, "late_gate", M=modes, N=episodes)
-    place = task("full-reveal", modes=modes)
-    if known.get("full") is not None:
-        yield franka(NAME, place, "task-informed", Paper(_BLOCK, count(known, "full")), demonstrations=episodes)
+    entry = row(_BLOCK, "late_gate", M=modes, N=episodes)
+    instance = task("full-reveal", modes=modes)
+    if entry.get("full") is not None:
+        yield franka(NAME, instance, "task-informed", Paper(_BLOCK, count(entry, "full")), demonstrations=episodes)
 
 
 def _cells() -> Iterator[Cell]:
@@ -26,10 +26,10 @@ def _cells() -> Iterator[Cell]:
     for modes in (128, 512):
         yield franka(NAME, task("full-reveal", modes=modes), "plain")
         yield franka(NAME, task("full-reveal", modes=modes), "event-agnostic")
-    for known in figure(_BLOCK, "system_id_large_K"):
-        place = task("full-reveal", modes=known["M"])
-        paper = reported(_BLOCK, known, {"gap1": "rate_bits"})
-        yield franka(NAME, place, "sysid", paper, codes=known["K"])
+    for entry in figure(_BLOCK, "system_id_large_K"):
+        instance = task("full-reveal", modes=entry["M"])
+        paper = reported(_BLOCK, entry, {"gap1": "rate_bits"})
+        yield franka(NAME, instance, "sysid", paper, codes=entry["K"])
     none = figure(_BLOCK, "unsupervised_sufficient_M_ge_16")
     paper = counted(_BLOCK, none["sufficient"], none["of"])
     for modes in (16, 32):

@@ -21,14 +21,14 @@ _PHASES = {"identification": "scan", "gap1": "gap1", "grasp": "grasp", "gap2": "
 _LARGE = [cell for cell in plain_trajectories.STUDY.cells if cell.preset == "carousel"]
 
 
-def least_score(known: Row) -> float | None:
+def least_score(entry: Row) -> float | None:
     """The least S_Γ or S_G that a row of a sole carrier reports."""
-    scores = [part for window in known.get("scores", {}).values() for part in window.values() if part is not None]
+    scores = [part for window in entry.get("scores", {}).values() for part in window.values() if part is not None]
     return min(scores) if scores else None
 
 
 def _least(results: Results) -> list[float]:
-    return [score for known in declared(results) if (score := least_score(known)) is not None]
+    return [score for entry in declared(results) if (score := least_score(entry)) is not None]
 
 
 def _above(threshold: float, results: Results) -> Value | None:
@@ -44,43 +44,43 @@ def _perfect(results: Results) -> Value | None:
 
 def _disagreements(results: Results) -> Value | None:
     """Held-out pairs on which the frozen binner disagrees, over all accepted recordings."""
-    rows = [known for known in results.files.get("acceptance", ()) if known["flaw"] is None]
-    wrong = [known["disagreements"][name][1] for known in rows for name in known["disagreements"]]
+    rows = [entry for entry in results.files.get("acceptance", ()) if entry["flaw"] is None]
+    wrong = [entry["disagreements"][name][1] for entry in rows for name in entry["disagreements"]]
     return value(sum(wrong)) if wrong else None
 
 
 def _probe(phase: str, hidden: str, results: Results) -> Value | None:
-    known = recording(results, "two-cues-gap6")
-    if known is None:
+    recorded = recording(results, "two-cues-gap6")
+    if recorded is None:
         return None
-    accuracy = known["leaks"]["accuracy"]
-    found = [accuracy[f"{phase} × {hidden} ({kind})"] for kind in ("linear", "kernel")]
-    return value(max(found))
+    accuracy = recorded["leaks"]["accuracy"]
+    accuracies = [accuracy[f"{phase} × {hidden} ({kind})"] for kind in ("linear", "kernel")]
+    return value(max(accuracies))
 
 
 def _correction(results: Results) -> Value | None:
     """The largest mean correction of a window over the plain runs on the large set."""
     rows = gathered(results, _LARGE)
     moved = [
-        known["corrected_rate"][window] - known["rate"][window]
-        for known in rows
-        for window in known.get("corrected_rate", {})
-        if known["corrected_rate"][window] is not None
+        entry["corrected_rate"][window] - entry["rate"][window]
+        for entry in rows
+        for window in entry.get("corrected_rate", {})
+        if entry["corrected_rate"][window] is not None
     ]
     return value(max(moved)) if moved else None
 
 
 def _beyond_null(results: Results) -> Value | None:
     """The largest of those runs, over all grids."""
-    found = [max(known["resolution_excess"]) for known in gathered(results, _LARGE) if known.get("resolution_excess")]
-    return value(max(found)) if found else None
+    excess = [max(entry["resolution_excess"]) for entry in gathered(results, _LARGE) if entry.get("resolution_excess")]
+    return value(max(excess)) if excess else None
 
 
 def _refined(k: int, results: Results) -> Value | None:
     """The mean over the sufficient ones among those runs, on the k-th grid."""
     rows = gathered(results, _LARGE)
-    found = [known["resolution"][k] for known in rows if known["sufficient"] and known.get("resolution")]
-    return value(sum(found) / len(found)) if found else None
+    rates = [entry["resolution"][k] for entry in rows if entry["sufficient"] and entry.get("resolution")]
+    return value(sum(rates) / len(rates)) if rates else None
 
 
 STUDY = study(
@@ -112,15 +112,15 @@ STUDY = study(
             derived(
                 f"leak probe, {ours}: {_CLASSES[hidden]}",
                 "table.leak",
-                value(known[hidden]),
+                value(entry[hidden]),
                 partial(_probe, ours, _CLASSES[hidden]),
                 0.1,
-                None if hidden in known["visible"] or hidden == "distractor_z" else "lower",
+                None if hidden in entry["visible"] or hidden == "distractor_z" else "lower",
             )
             for said, ours in _PHASES.items()
-            for known in [row("table.leak", phase=said)]
+            for entry in [row("table.leak", phase=said)]
             for hidden in _CLASSES
-            if hidden in known
+            if hidden in entry
         ),
         *(
             derived(

@@ -7,7 +7,7 @@ from diacritic.measure.content import Question
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import MANY, PRESETS, found, franka
+from reproduction.catalogue._declare import MANY, PRESETS, franka, from_paper
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import mean_rate, most_information, rate_range, success_range, tally
 from reproduction.reference import block, figure
@@ -25,17 +25,19 @@ _LEARNERS = {
 
 
 def _cells() -> Iterator[Cell]:
-    for known in block("table.sysK")["rows"]:
-        place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
-        match = {key: known[key] for key in ("learner", "K", "M") if key in known}
-        paper, codes = found("table.sysK", _RATE, **match), known.get("K", 16)
-        yield from (franka(NAME, place, learner, paper, codes=codes, preset=preset, seeds=MANY) for preset in PRESETS)
-    for known in block("table.bigM")["rows"]:
-        place, learner = task("hidden-mass", modes=known["M"]), _LEARNERS[known["learner"]]
-        match = {key: known[key] for key in ("M", "learner", "K", "beta", "N") if key in known}
-        changes = {"codes": known["K"], "beta": known.get("beta", 1e-3), "demonstrations": known["N"]}
-        paper = found("table.bigM", _RATE, **match)
-        yield from (franka(NAME, place, learner, paper, preset=preset, seeds=MANY, **changes) for preset in PRESETS)
+    for entry in block("table.sysK")["rows"]:
+        instance, learner = task("hidden-mass", modes=entry["M"]), _LEARNERS[entry["learner"]]
+        match = {key: entry[key] for key in ("learner", "K", "M") if key in entry}
+        paper, codes = from_paper("table.sysK", _RATE, **match), entry.get("K", 16)
+        yield from (
+            franka(NAME, instance, learner, paper, codes=codes, preset=preset, seeds=MANY) for preset in PRESETS
+        )
+    for entry in block("table.bigM")["rows"]:
+        instance, learner = task("hidden-mass", modes=entry["M"]), _LEARNERS[entry["learner"]]
+        match = {key: entry[key] for key in ("M", "learner", "K", "beta", "N") if key in entry}
+        changes = {"codes": entry["K"], "beta": entry.get("beta", 1e-3), "demonstrations": entry["N"]}
+        paper = from_paper("table.bigM", _RATE, **match)
+        yield from (franka(NAME, instance, learner, paper, preset=preset, seeds=MANY, **changes) for preset in PRESETS)
 
 
 CELLS = tuple(_cells())
@@ -59,10 +61,10 @@ def widest(cells: tuple[Cell, ...] = CELLS) -> list[Cell]:
 def slope(results: Results) -> Value | None:
     """Slope of the identified rate in log₂ M."""
     rates = [mean_rate(results.complete(cell), "grasp", over_all=True) for cell in widest()]
-    known = [(log2(_modes(cell)), bits) for cell, bits in zip(widest(), rates, strict=True) if bits is not None]
-    if len(known) < len(rates):
+    points = [(log2(_modes(cell)), bits) for cell, bits in zip(widest(), rates, strict=True) if bits is not None]
+    if len(points) < len(rates):
         return None
-    x, y = zip(*known, strict=True)
+    x, y = zip(*points, strict=True)
     return value(line(x, y).slope.value)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.catalogue import full_reveal, statistics
-from reproduction.catalogue._declare import SETTINGS, counted, found, franka, reported
+from reproduction.catalogue._declare import SETTINGS, counted, franka, from_paper, reported
 from reproduction.catalogue._figures import derived, study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.catalogue.statistics import Observed, both_classes, distance_alone, p_value, regression
@@ -24,16 +24,16 @@ _RELEASE: dict[str, Any] = {"preset": "release", "beta": 2e-3}  # as the authors
 
 
 def _cells() -> Iterator[Cell]:
-    for known in figure(_BLOCK, "double_budget"):
-        paper = found(_BLOCK, rows="double_budget", setting=known["setting"])
-        yield franka(NAME, SETTINGS[known["setting"]], "plain", paper, steps=known["steps"], **_RELEASE)
+    for entry in figure(_BLOCK, "double_budget"):
+        paper = from_paper(_BLOCK, rows="double_budget", setting=entry["setting"])
+        yield franka(NAME, SETTINGS[entry["setting"]], "plain", paper, steps=entry["steps"], **_RELEASE)
     for setting in ("gap 6", "gap 10", "gap 20"):
         for learner in ("refinement", "plain+bfs", "scaffold+bfs"):
             yield franka(NAME, SETTINGS[setting], learner, **_RELEASE)
     easier = franka(NAME, SETTINGS["gap 6"], "scaffold", **_RELEASE)
-    for known in figure(_BLOCK, "curriculum_sufficient"):
-        place, paper = SETTINGS[known["setting"]], reported(_BLOCK, known)
-        yield franka(NAME, place, "scaffold", paper, **_RELEASE, after=easier)
+    for entry in figure(_BLOCK, "curriculum_sufficient"):
+        task, paper = SETTINGS[entry["setting"]], reported(_BLOCK, entry)
+        yield franka(NAME, task, "scaffold", paper, **_RELEASE, after=easier)
     prior = figure(_BLOCK, "prior_unconditional_vs_conditional")
     paper = counted(_BLOCK, prior["unconditional"], prior["of"])
     yield franka(NAME, PLACE, "unconditional", paper, demonstrations=EPISODES)
@@ -44,15 +44,15 @@ def _cells() -> Iterator[Cell]:
 
 
 _OWN = tuple(_cells())
-_HISTORY = tuple(franka(NAME, place, "full-history", **_RELEASE) for place in SETTINGS.values())
+_HISTORY = tuple(franka(NAME, task, "full-history", **_RELEASE) for task in SETTINGS.values())
 
 
 def _pool() -> tuple[Cell, ...]:
     """Sole carriers under the full gradient: the sweeps, plain runs on full reveal, and the interventions."""
     plain = [cell for cell in full_reveal.CELLS if cell.preset == "release"]
     own = [cell for cell in _OWN if cell.preset == "release"]
-    known = [*statistics.POOL, *plain, *own]
-    return tuple({cell.digest: cell for cell in reversed(known)}.values())  # of a shared cell the one with more seeds
+    pooled = [*statistics.POOL, *plain, *own]
+    return tuple({cell.digest: cell for cell in reversed(pooled)}.values())  # of a shared cell the one with more seeds
 
 
 POOL = _pool()

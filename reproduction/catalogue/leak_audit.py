@@ -23,10 +23,10 @@ _TABLE = block(_BLOCK)
 
 
 def _cell(k: int, millimetres: float) -> Cell:
-    place = task("two-cues", gap=6, leak=millimetres) if millimetres else task("two-cues", gap=6)
+    instance = task("two-cues", gap=6, leak=millimetres) if millimetres else task("two-cues", gap=6)
     count = counted(_BLOCK, _TABLE["gate_passes"][k], _TABLE["seeds"])
     paper = Paper(_BLOCK, None if count is None else count.sufficient, _TABLE["closed_loop"][k])
-    return franka(NAME, place, "plain", paper, demonstrations=EPISODES, seeds=_TABLE["seeds"])
+    return franka(NAME, instance, "plain", paper, demonstrations=EPISODES, seeds=_TABLE["seeds"])
 
 
 CELLS = tuple(_cell(k, millimetres) for k, millimetres in enumerate(_TABLE["delta_mm"]))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from diacritic.studies.cell import Cell
-from reproduction.catalogue._declare import GAPS, MANY, PRESETS, SETTINGS, counted, found, franka
+from reproduction.catalogue._declare import GAPS, MANY, PRESETS, SETTINGS, counted, franka, from_paper
 from reproduction.catalogue._figures import study
 from reproduction.catalogue.pixels import held_out
 from reproduction.derive import rate_range, tally
@@ -29,16 +29,16 @@ _OFFSETS: dict[str, dict[str, Any]] = {
 def _cells() -> Iterator[Cell]:
     unsupervised, far = block("table.distill"), SETTINGS["gap 20"]
     for preset in PRESETS:
-        for setting, place in SETTINGS.items():
+        for setting, task in SETTINGS.items():
             best = unsupervised["unsupervised_best_sufficient"][unsupervised["settings"].index(setting)]
             paper = counted("table.distill", best, unsupervised["of"])
-            yield franka(NAME, place, "plain", paper, preset=preset, seeds=MANY)
+            yield franka(NAME, task, "plain", paper, preset=preset, seeds=MANY)
             for learner, said in _VARIANTS.items():
                 listed = learner != "event-agnostic-40" or setting in ("gap 20", "M=32")
-                paper = found("table.generic", GAPS, learner=said, setting=setting) if listed else None
-                yield franka(NAME, place, learner, paper, preset=preset, seeds=MANY if learner in _MAIN else 8)
+                paper = from_paper("table.generic", GAPS, learner=said, setting=setting) if listed else None
+                yield franka(NAME, task, learner, paper, preset=preset, seeds=MANY if learner in _MAIN else 8)
         for learner, match in _OFFSETS.items():
-            yield franka(NAME, far, learner, found("table.generic_all_offsets", **match), preset=preset)
+            yield franka(NAME, far, learner, from_paper("table.generic_all_offsets", **match), preset=preset)
 
 
 CELLS = tuple(_cells())

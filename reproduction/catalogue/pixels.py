@@ -9,7 +9,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, task
-from reproduction.catalogue._declare import GAPS, count_of, counted, found, franka
+from reproduction.catalogue._declare import GAPS, count_of, counted, franka, from_paper
 from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import Derived, gathered, mean_rate, success_range
 from reproduction.reference import Block, figure, row
@@ -48,11 +48,11 @@ def _settings(learner: str) -> Block:
 
 def _cells() -> Iterator[Cell]:
     for learner in ("plain", "task-informed"):
-        paper = found("table.pxgeneric", GAPS, learner=learner, gap=6)
+        paper = from_paper("table.pxgeneric", GAPS, learner=learner, gap=6)
         yield franka(NAME, _seen(6), learner, paper, **_settings(learner))
     for learner, said in _LEARNERS.items():
         line = row("table.pxgeneric", learner=said, gap=20)
-        paper = found("table.pxgeneric", GAPS, learner=said, gap=20)
+        paper = from_paper("table.pxgeneric", GAPS, learner=said, gap=20)
         yield franka(NAME, _seen(20), learner, paper, seeds=line["of"], **_settings(learner))
     yield franka(
         NAME, _seen(6), "scaffold", counted("pixels.plain", *count_of("pixels.plain", "scaffold")), **_settings("plain")

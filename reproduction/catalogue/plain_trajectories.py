@@ -2,7 +2,7 @@
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import PRESETS, found, franka
+from reproduction.catalogue._declare import PRESETS, franka, from_paper
 from reproduction.catalogue._figures import study
 
 NAME = "plain-trajectories"
@@ -11,7 +11,7 @@ PLACE, EPISODES = task("two-cues", gap=6), 1152
 
 def cell(study: str, beta: float, preset: str = "carousel") -> Cell:
     """A plain run with the raw observation on the large set."""
-    paper = found("sideinfo.matched", task="Aprime", beta=beta, input="raw")
+    paper = from_paper("sideinfo.matched", task="Aprime", beta=beta, input="raw")
     return franka(study, PLACE, "plain", paper, beta=beta, demonstrations=EPISODES, preset=preset)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import PRESETS, found, franka
+from reproduction.catalogue._declare import PRESETS, franka, from_paper
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import rate_range, tally
 from reproduction.reference import block, figure
@@ -16,20 +16,20 @@ _LEARNERS = {"plain": "plain", "task-informed": "task-informed", "system-id": "s
 
 
 def _cells() -> Iterator[Cell]:
-    for known in block("table.readout")["rows"]:
-        place, learner = task(known["task"], modes=known["M"]), _LEARNERS[known["learner"]]
-        match = {key: known[key] for key in ("task", "learner", "K", "M") if key in known}
-        paper = found("table.readout", _RATES, **match)
+    for entry in block("table.readout")["rows"]:
+        instance, learner = task(entry["task"], modes=entry["M"]), _LEARNERS[entry["learner"]]
+        match = {key: entry[key] for key in ("task", "learner", "K", "M") if key in entry}
+        paper = from_paper("table.readout", _RATES, **match)
         for preset in PRESETS:
-            yield franka(NAME, place, learner, paper, codes=known.get("K", 16), preset=preset)
+            yield franka(NAME, instance, learner, paper, codes=entry.get("K", 16), preset=preset)
     for modes in figure("table.readout", "M"):
-        place = task("readout-3", modes=modes)
+        instance = task("readout-3", modes=modes)
         for preset in PRESETS:
-            yield franka(NAME, place, "plain", preset=preset)
-        yield franka(NAME, place, "event-agnostic")
+            yield franka(NAME, instance, "plain", preset=preset)
+        yield franka(NAME, instance, "event-agnostic")
         for codes in figure("ksweep", "K"):
             if codes not in (8, 16):  # those are rows of the table
-                yield franka(NAME, place, "task-informed", codes=codes)
+                yield franka(NAME, instance, "task-informed", codes=codes)
 
 
 CELLS = tuple(_cells())

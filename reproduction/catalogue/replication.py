@@ -14,8 +14,8 @@ from reproduction.reference import figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Range, Value, value
 
 
-def _same(known: Row) -> bool:
-    return known.get("fresh_sufficient") == known["sufficient"]
+def _same(entry: Row) -> bool:
+    return entry.get("fresh_sufficient") == entry["sufficient"]
 
 
 def _of(cells: Sequence[Cell], learner: str, **match: object) -> list[Cell]:
@@ -29,13 +29,13 @@ def _mass(modes: int) -> list[Cell]:
 
 def _solver(results: Results) -> Value | None:
     """Recordings whose certificate an independent recording does not change."""
-    rows = [known for known in results.files.get("acceptance", ()) if known["flaw"] is None and known["fresh"]]
-    return Count(sum(known["fresh"]["identical"] for known in rows), len(rows)) if rows else None
+    rows = [entry for entry in results.files.get("acceptance", ()) if entry["flaw"] is None and entry["fresh"]]
+    return Count(sum(entry["fresh"]["identical"] for entry in rows), len(rows)) if rows else None
 
 
 def _everything(results: Results) -> Value | None:
     """Over every run that was judged twice."""
-    rows = [known for known in declared(results) if known.get("fresh_sufficient") is not None]
+    rows = [entry for entry in declared(results) if entry.get("fresh_sufficient") is not None]
     return value(sum(map(_same, rows)) / len(rows)) if rows else None
 
 
@@ -44,7 +44,7 @@ def _shift(cells: Sequence[Cell], window: str) -> Derived:
 
     def derive(results: Results) -> Value | None:
         rows = gathered(results, cells)
-        shifts = [abs(known["fresh_rate"][window] - known["rate"][window]) for known in rows if known["sufficient"]]
+        shifts = [abs(entry["fresh_rate"][window] - entry["rate"][window]) for entry in rows if entry["sufficient"]]
         return Range(max(shifts), max(shifts)) if shifts else None
 
     return derive
@@ -52,7 +52,7 @@ def _shift(cells: Sequence[Cell], window: str) -> Derived:
 
 def _rate(cells: Sequence[Cell]) -> Derived:
     """Mean bits in the first gap on fresh episodes, over all seeds."""
-    return mean_of(cells, lambda known: known["fresh_rate"]["gap1"])
+    return mean_of(cells, lambda entry: entry["fresh_rate"]["gap1"])
 
 
 def _identified(modes: int, codes: int) -> list[Cell]:
@@ -96,34 +96,34 @@ STUDY = study(
         ),
         *(
             derived(
-                f"hidden mass M={known['M']}, plain: sufficient on fresh episodes",
+                f"hidden mass M={entry['M']}, plain: sufficient on fresh episodes",
                 "replication.main",
-                Count(known["sufficient"], known["of"]),
-                tally(_mass(known["M"]), lambda line: bool(line["fresh_sufficient"])),
+                Count(entry["sufficient"], entry["of"]),
+                tally(_mass(entry["M"]), lambda line: bool(line["fresh_sufficient"])),
                 better="higher",
             )
-            for known in figure("replication.main", "diacritic_task_a")
+            for entry in figure("replication.main", "diacritic_task_a")
         ),
         *(
             derived(
-                f"hidden mass M={known['M']}, identification K={known['K']}: sufficient on fresh episodes",
+                f"hidden mass M={entry['M']}, identification K={entry['K']}: sufficient on fresh episodes",
                 "replication.main",
-                Count(known["sufficient_fresh"], known["of"]),
-                tally(_identified(known["M"], known["K"]), lambda line: bool(line["fresh_sufficient"])),
+                Count(entry["sufficient_fresh"], entry["of"]),
+                tally(_identified(entry["M"], entry["K"]), lambda line: bool(line["fresh_sufficient"])),
             )
-            for known in figure("replication.main", "system_id")
+            for entry in figure("replication.main", "system_id")
         ),
         *(
             derived(
-                f"full reveal M={known['M']}, N={known['N']}, task-informed: bits in the first gap on fresh episodes",
+                f"full reveal M={entry['M']}, N={entry['N']}, task-informed: bits in the first gap on fresh episodes",
                 "replication.large_M",
-                value(known["rate_fresh_bits"]),
-                _rate(_informed(known["M"], known["N"])),
+                value(entry["rate_fresh_bits"]),
+                _rate(_informed(entry["M"], entry["N"])),
                 RATE_TOLERANCE,
                 "lower",
             )
-            for known in figure("replication.large_M", "rows")
-            if known["learner"] == "task-informed"
+            for entry in figure("replication.large_M", "rows")
+            if entry["learner"] == "task-informed"
         ),
         derived(
             "full reveal M=512, task-informed: change of the first gap's bits",

@@ -48,9 +48,9 @@ def _distances() -> Value:
     """Steps from the last display to the first step at which each class is used: slot at three gaps, then side."""
     from diacritic.studies.recordings import recorded_task
 
-    places = [recorded_task(SETTINGS[f"gap {gap}"]) for gap in figure("config.distances", "gap")]
-    slots = [place.decisions["slot"] - place.reveals[-1] for place in places]
-    return value([*slots, places[0].decisions["side"] - places[0].reveals[-1]])
+    tasks = [recorded_task(SETTINGS[f"gap {gap}"]) for gap in figure("config.distances", "gap")]
+    slots = [task.decisions["slot"] - task.reveals[-1] for task in tasks]
+    return value([*slots, tasks[0].decisions["side"] - tasks[0].reveals[-1]])
 
 
 def _defaults() -> Value:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
-from reproduction.catalogue._declare import GAPS, found, franka, reported
+from reproduction.catalogue._declare import GAPS, franka, from_paper, reported
 from reproduction.catalogue._figures import study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
 from reproduction.derive import rate_range, success_range
@@ -15,10 +15,10 @@ NAME, _STRICT = "side-information", "sideinfo.strict_without_forecast"
 
 def _matched() -> Iterator[Cell]:
     for beta in (0.0, 1e-3):
-        paper = found("sideinfo.matched", GAPS, task="Aprime", beta=beta, input="matched")
+        paper = from_paper("sideinfo.matched", GAPS, task="Aprime", beta=beta, input="matched")
         yield franka(NAME, PLACE, "matched", paper, beta=beta, demonstrations=EPISODES)
     for modes in (4, 8, 16, 32):
-        paper = found("sideinfo.matched", task="TaskA", M=modes)
+        paper = from_paper("sideinfo.matched", task="TaskA", M=modes)
         yield franka(NAME, task("hidden-mass", modes=modes), "matched", paper)
 
 
@@ -34,10 +34,10 @@ def _strict() -> Iterator[Cell]:
 
 
 def _informed() -> Iterator[Cell]:
-    for known in block("table.e1e4")["rows"]:
-        match = {key: known[key] for key in ("gap", "architecture", "beta")}
-        place, learner = task("two-cues", gap=known["gap"]), f"{known['architecture']}+task-informed"
-        yield franka(NAME, place, learner, found("table.e1e4", GAPS, **match), beta=known["beta"])
+    for entry in block("table.e1e4")["rows"]:
+        match = {key: entry[key] for key in ("gap", "architecture", "beta")}
+        instance, learner = task("two-cues", gap=entry["gap"]), f"{entry['architecture']}+task-informed"
+        yield franka(NAME, instance, learner, from_paper("table.e1e4", GAPS, **match), beta=entry["beta"])
 
 
 _ON_MASS = [cell for cell in _matched() if cell.task.name == "hidden-mass"]

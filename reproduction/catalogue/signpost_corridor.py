@@ -6,7 +6,7 @@ from typing import Any
 from certify import certify
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import model_of, task, windows
-from reproduction.catalogue._declare import RECORDED, counted, found, reported
+from reproduction.catalogue._declare import RECORDED, counted, from_paper, reported
 from reproduction.catalogue._figures import study
 from reproduction.derive import most_information, rate_range
 from reproduction.paper import RELEASED, Paper, as_released
@@ -34,18 +34,18 @@ _HORIZON = {
 
 def _cell(learner: str, preset: str, paper: Paper | None, beta: float = 0.01, codes: int = 16, **sizes: int) -> Cell:
     ours = task("signpost-corridor", **{"hall1": 3, "hall2": 6, **sizes})
-    place = ours if preset == "carousel" else as_released(ours)
-    return Cell(NAME, place, learner, preset, "full", beta, 6000, paper, codes=codes)
+    instance = ours if preset == "carousel" else as_released(ours)
+    return Cell(NAME, instance, learner, preset, "full", beta, 6000, paper, codes=codes)
 
 
 def _world(said: str | None, modes: int) -> Paper | None:
     if said is None or (said == "system-id" and modes == 4):  # the paper prints no count there
         return None
-    return found("corridor.world_complexity", learner=said, M=modes)
+    return from_paper("corridor.world_complexity", learner=said, M=modes)
 
 
 def _matched(learner: str, **match: Any) -> Paper:
-    return found("corridor.matched_distortion", learner=learner, **match)
+    return from_paper("corridor.matched_distortion", learner=learner, **match)
 
 
 def _lengths(preset: str) -> Iterator[Cell]:
@@ -74,8 +74,8 @@ def _controls() -> Iterator[Cell]:
     yield _cell("inverse-only", "carousel", _matched("inverse-only", K=64, W=1), codes=64, M=16)
     yield _cell("inverse-only", "carousel", _matched("inverse-only", K=64, W=5), codes=64, M=16, W=5)
     bypass = reported("corridor.matched_distortion", row("corridor.matched_distortion", lr=3e-3))
-    place = as_released(task("signpost-corridor", M=16, hall1=3, hall2=6))
-    yield Cell(NAME, place, "bypass", RELEASED[NAME], "full", 0.01, 6000, bypass, rate=3e-3)
+    instance = as_released(task("signpost-corridor", M=16, hall1=3, hall2=6))
+    yield Cell(NAME, instance, "bypass", RELEASED[NAME], "full", 0.01, 6000, bypass, rate=3e-3)
 
 
 def _cells() -> Iterator[Cell]:
@@ -92,8 +92,8 @@ def _cells() -> Iterator[Cell]:
 
 def _hall_bits() -> Value:
     """H(Γ_t|O_t) in the first hall, at the first junction and in the second hall, without drift."""
-    place = task("signpost-corridor", M=16, hall1=3, hall2=6)
-    steps, halls = certify(model_of(place)).steps, windows(place)
+    instance = task("signpost-corridor", M=16, hall1=3, hall2=6)
+    steps, halls = certify(model_of(instance)).steps, windows(instance)
     where = halls["hall 1"][0], halls["hall 1"][-1] + 1, halls["hall 2"][-1]
     return Profile(tuple(steps[t - 1].upper for t in where))
 

@@ -44,8 +44,8 @@ def _difference(results: Results) -> Value | None:
 
 
 def _state(name: str, learner: str, cell: Cell) -> Figure:
-    known = row("surplus", learner=learner, **({} if learner == "task-informed" else {"input": "state"}))
-    paper = value(known["surplus_bits"])
+    entry = row("surplus", learner=learner, **({} if learner == "task-informed" else {"input": "state"}))
+    paper = value(entry["surplus_bits"])
     return derived(f"{name}: surplus bits in the second gap", "surplus", paper, surplus(cell), 0.1, "lower")
 
 

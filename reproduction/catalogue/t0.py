@@ -22,8 +22,8 @@ def _profile(name: str, quantity: str = "upper", first: int = 0, last: int | Non
 
 def _learned_toy() -> Value:
     """H(Γ|O) of the re-reveal toy in the middle of its first and of its second gap."""
-    place = task("re-reveal")
-    steps, gaps = certify(model_of(place)).steps, windows(place).values()
+    instance = task("re-reveal")
+    steps, gaps = certify(model_of(instance)).steps, windows(instance).values()
     return Profile(tuple(steps[gap[len(gap) // 2] - 1].upper for gap in gaps))
 
 

@@ -9,7 +9,7 @@ from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, model_of, task, windows
-from reproduction.catalogue._declare import RECORDED, counted, found, mean_of, reported
+from reproduction.catalogue._declare import RECORDED, counted, from_paper, mean_of, reported
 from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, gathered, most_information, tally
 from reproduction.paper import RELEASED, Paper, as_released
@@ -31,12 +31,12 @@ _AIDS = {
 _RELEASE_STEPS = {"reveal-toy": 2000, "stochastic-expert": 4000}
 
 
-def _cell(place: Task, learner: str, ours: bool, beta: float, paper: Paper | None = None, **more: Any) -> Cell:
+def _cell(task: Task, learner: str, ours: bool, beta: float, paper: Paper | None = None, **more: Any) -> Cell:
     """With our preset, or with that of the release, in its updates and with as many seeds as the paper counts."""
     if ours:
-        return Cell(NAME, place, learner, "carousel", "full", beta, STEPS, paper, **more)
+        return Cell(NAME, task, learner, "carousel", "full", beta, STEPS, paper, **more)
     counted = {"seeds": paper.sufficient[1]} if paper and paper.sufficient and paper.sufficient[1] <= 8 else {}
-    form = as_released(place)
+    form = as_released(task)
     steps = _RELEASE_STEPS.get(form.name, STEPS)
     return Cell(NAME, form, learner, RELEASED[form.name], "full", beta, steps, paper, **{**counted, **more})
 
@@ -72,8 +72,8 @@ def _reliability() -> Iterator[Cell]:
 def _stochastic(ours: bool) -> Iterator[Cell]:
     for text, p in (("7/10", 0.7), ("9/10", 0.9)):
         for beta in (0.0, 0.01, 0.03, 0.1):
-            known: dict[str, Any] = {"beta": 0.0} if beta == 0 else {"beta_min": 0.01}
-            paper = reported("stochastic_expert", row("stochastic_expert", p=p, **known), key="found")
+            match: dict[str, Any] = {"beta": 0.0} if beta == 0 else {"beta_min": 0.01}
+            paper = reported("stochastic_expert", row("stochastic_expert", p=p, **match), key="found")
             expert = task("stochastic-expert", p=text)
             drawn = 512 if ours else 6000
             yield _cell(expert, "plain", ours, beta, paper, demonstrations=drawn, codes=8, seeds=8)
@@ -95,7 +95,7 @@ def _forgetting(ours: bool) -> Iterator[Cell]:
 def _pressure(ours: bool) -> Iterator[Cell]:
     rates = {"first gap": "gap1_bits", "second gap": "gap2_bits"}
     for beta in (0.01, 0.1):
-        paper = found("toys.gap_rate_pressure", rates, beta=beta)
+        paper = from_paper("toys.gap_rate_pressure", rates, beta=beta)
         law = {} if ours else {"p": "4/5"}  # as the authors ran it
         toy = task("gap", gap2=6, **law)
         yield _cell(toy, "plain", ours, beta, paper, demonstrations=512)
@@ -110,8 +110,8 @@ def _event_agnostic() -> Iterator[Cell]:
 
 def _controls() -> Iterator[Cell]:
     for ours in (True, False):
-        yield _gap("non-persistent", ours, found("toys.ablation", variant="non-persistent"))
-        yield _gap("unconditional", ours, found("toys.ablation", variant="unconditional prior"))
+        yield _gap("non-persistent", ours, from_paper("toys.ablation", variant="non-persistent"))
+        yield _gap("unconditional", ours, from_paper("toys.ablation", variant="unconditional prior"))
     bypass = reported("toys.ablation", row("toys.ablation", variant="gru-bypass"), key="succeeded")
     for rate in (3e-4, 3e-3):
         yield _gap("bypass", False, bypass, rate=rate)
@@ -160,8 +160,8 @@ def _over_beta(ours: bool, told: Callable[[Row], float | None]) -> Derived:
     cells = list(_forgetting(ours))
 
     def derive(results: Results) -> Value | None:
-        found = [mean_of([cell], told)(results) for cell in cells]
-        means = [known.low for known in found if isinstance(known, Range)]
+        ranges = [mean_of([cell], told)(results) for cell in cells]
+        means = [one.low for one in ranges if isinstance(one, Range)]
         return Profile(tuple(means)) if len(means) == len(cells) else None
 
     return derive

@@ -27,16 +27,16 @@ _LEARNERS = {
 
 
 def _cells() -> Iterator[Cell]:
-    for known in block(_BLOCK)["rows"]:
-        learner, preset = _LEARNERS[known["learner"]]
-        yield franka(NAME, task("weighing", gap=known["gap"]), learner, reported(_BLOCK, known), preset=preset)
+    for entry in block(_BLOCK)["rows"]:
+        learner, preset = _LEARNERS[entry["learner"]]
+        yield franka(NAME, task("weighing", gap=entry["gap"]), learner, reported(_BLOCK, entry), preset=preset)
     for gap in (6, 20):
         yield franka(NAME, task("weighing", gap=gap), "plain", preset="release")
         annealed = reported(_BLOCK, figure(_BLOCK, "event_agnostic_annealed"))
         yield franka(NAME, task("weighing", gap=gap), "event-agnostic", annealed)
-    for known in figure(_BLOCK, "from_step_0_N896"):
-        place = task("weighing", gap=known["gap"])
-        yield franka(NAME, place, "task-informed-start", reported(_BLOCK, known), demonstrations=known["N"])
+    for entry in figure(_BLOCK, "from_step_0_N896"):
+        instance = task("weighing", gap=entry["gap"])
+        yield franka(NAME, instance, "task-informed-start", reported(_BLOCK, entry), demonstrations=entry["N"])
     hold = task("weighing", gap=6, hold=figure("weigh.longer_hold", "hold_steps"))
     for learner, key in (("plain", "plain"), ("task-informed-start", "from_step_0")):
         yield franka(NAME, hold, learner, reported("weigh.longer_hold", figure("weigh.longer_hold", key)))
@@ -52,9 +52,9 @@ _USUAL = {gap: task("weighing", gap=gap) for gap in (6, 20)}
 def _of(learner: str, *gaps: int) -> list[Cell]:
     """The cells of a learner of the table at these gaps, in the frozen settings."""
     name, preset = _LEARNERS[learner]
-    places = [_USUAL[gap] for gap in gaps]
-    found = [cell for cell in CELLS if cell.task in places and (cell.learner, cell.preset) == (name, preset)]
-    return [cell for cell in found if cell.demonstrations == DEMONSTRATIONS]
+    tasks = [_USUAL[gap] for gap in gaps]
+    cells = [cell for cell in CELLS if cell.task in tasks and (cell.learner, cell.preset) == (name, preset)]
+    return [cell for cell in cells if cell.demonstrations == DEMONSTRATIONS]
 
 
 def _hybrid(gap: int, key: str) -> Derived:
@@ -71,16 +71,16 @@ def _weighing_error(learner: str) -> Derived:
 
     def derive(results: Results) -> Value | None:
         each = [mean_of([cell], imitation_error("scan"))(results) for cell in _of(learner, *_USUAL)]
-        known = [found.low for found in each if isinstance(found, Range)]
-        return Range(min(known), max(known)) if len(known) == len(_USUAL) else None
+        errors = [one.low for one in each if isinstance(one, Range)]
+        return Range(min(errors), max(errors)) if len(errors) == len(_USUAL) else None
 
     return derive
 
 
 def _expert(results: Results) -> Value | None:
     """The expert's episodes on the recording with gap 6."""
-    known = recording(results, "weighing-gap6")
-    return None if known is None else Count(*known["expert_success"])
+    recorded = recording(results, "weighing-gap6")
+    return None if recorded is None else Count(*recorded["expert_success"])
 
 
 STUDY = study(
@@ -93,14 +93,14 @@ STUDY = study(
     (
         *(
             derived(
-                f"hybrid rollout of the sufficient runs, gap {known['gap']}: {title}",
+                f"hybrid rollout of the sufficient runs, gap {entry['gap']}: {title}",
                 "weigh.hybrid",
-                value(known[paper]),
-                _hybrid(known["gap"], ours),
+                value(entry[paper]),
+                _hybrid(entry["gap"], ours),
                 SUCCESS_TOLERANCE,
                 "higher",
             )
-            for known in figure("weigh.hybrid", "rows")
+            for entry in figure("weigh.hybrid", "rows")
             for title, ours, paper in (
                 ("side accuracy", "side", "side_accuracy_after"),
                 ("success", "success", "closed_loop_after"),

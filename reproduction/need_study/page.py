@@ -42,13 +42,13 @@ def made_with(rows: Sequence[Row]) -> str:
     return f"Datasets by part of the ledger: {parts}; all were asked with the present code."
 
 
-def time_line(found: Row) -> str:
+def time_line(timed: Row) -> str:
     """What the benchmark measured, in a sentence."""
-    calm, busy, frames = (found[name] for name in ("states", "states, every step open", "frames"))
-    said = f"On {found['cores']} cores, 256 episodes × 50 steps × 30 channels take"
+    calm, busy, frames = (timed[name] for name in ("states", "states, every step open", "frames"))
+    said = f"On {timed['cores']} cores, 256 episodes × 50 steps × 30 channels take"
     said += f" {calm['seconds']:.0f} s, with power and controls"
     said += f"; {busy['seconds']:.0f} s where no step can be passed over ({busy['memory_gb']:.1f} GB). Learning to read"
-    said += f" {found['frames_read']:,} frames of 64² and answering takes {frames['seconds']:.0f} s"
+    said += f" {timed['frames_read']:,} frames of 64² and answering takes {frames['seconds']:.0f} s"
     return f"{said} ({frames['memory_gb']:.1f} GB). `benchmarks/need.py` measures it."
 
 
@@ -128,8 +128,8 @@ def power_curves(rows: Sequence[Row]) -> str:
         for (panel, noise), strength in product(zip(panels, noises, strict=False), strengths):
             here = [row for row in mine if (row["noise"], row["strength"]) == (noise, strength)]
             sizes = sorted({row["episodes"] for row in here})
-            found = [[row["bits_right"] for row in here if row["episodes"] == size] for size in sizes]
-            panel.plot(sizes, [sum(each) / len(each) for each in found], marker="o", label=f"cue {strength:g}")
+            by_size = [[row["bits_right"] for row in here if row["episodes"] == size] for size in sizes]
+            panel.plot(sizes, [sum(each) / len(each) for each in by_size], marker="o", label=f"cue {strength:g}")
             panel.set_xticks(sizes, map(str, sizes), minor=False)
             panel.minorticks_off()
         panels[0].set_ylabel("staircase found")

@@ -31,7 +31,7 @@ def write_real_page(datasets: Mapping[str, Path], page: Path) -> None:
 def section(name: str, answer: Need) -> str:
     """The screen, a table of explained variance, and power over the width of a planted cue."""
     shares = explained(answer.data)
-    found = [
+    detected = [
         power(answer.data, track(range(PLANTS), f"cues of {width:g} s.d."), width, answer.seed) for width in WIDTHS
     ]
     older = [step.step for step in answer.open if step.p_older < 0.01]
@@ -52,7 +52,7 @@ def section(name: str, answer: Need) -> str:
             f"\n{text}\n",
             "| a planted cue lies to either side by | " + " | ".join(f"{width:g} s.d." for width in WIDTHS) + " |",
             "|---|" + "---:|" * len(WIDTHS),
-            "| and is found in | " + " | ".join(f"{share:.0%}" for share in found) + " |\n",
+            "| and is found in | " + " | ".join(f"{share:.0%}" for share in detected) + " |\n",
         ]
     )
 

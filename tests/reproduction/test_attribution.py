@@ -31,16 +31,16 @@ def test_a_leaning_arm_is_found_and_a_straight_one_is_not(
 ) -> None:
     monkeypatch.setattr(interventions_recorded, "PAIRS", 24)  # the carrier by hand is wide and slow
     (straight,) = groups([store_run(tmp_path / "run", clean.demos, LEARNED)])
-    found = {}
+    actual = {}
     for group in (straight, LeaningGroup(straight.runs, straight.binner)):
         (verdict,) = examine_recorded(group, clean.demos, Effort(16, 0, 0, 1), clean.probe)
-        found[type(group)] = verdict
-    assert [verdict.sole.answer for verdict in found.values()] == ["yes", "no"]
-    assert all(verdict.sufficient.answer == "yes" for verdict in found.values())
-    assert found[LeaningGroup].sole.because.startswith("body memory, slot in gap2: slot in gap2: class means ")
+        actual[type(group)] = verdict
+    assert [verdict.sole.answer for verdict in actual.values()] == ["yes", "no"]
+    assert all(verdict.sufficient.answer == "yes" for verdict in actual.values())
+    assert actual[LeaningGroup].sole.because.startswith("body memory, slot in gap2: slot in gap2: class means ")
     (run,) = straight.runs
     run = replace(run, manifest=replace(run.manifest, seconds=0.0))
-    rows = [row(cell, run, clean, verdict) for cell, verdict in zip(("straight", "lean"), found.values(), strict=True)]
+    rows = [row(cell, run, clean, verdict) for cell, verdict in zip(("straight", "lean"), actual.values(), strict=True)]
     write_ledger(tmp_path / "attribution.jsonl", rows)
     lean, upright = read_ledger(tmp_path / "attribution.jsonl")
     assert lean["apart_cm"]["slot in gap2"] == pytest.approx(100 * LEAN, abs=0.5)
@@ -53,13 +53,13 @@ def test_a_trained_bypass_is_refused_as_a_rate_and_a_leak_is_named(clean: Record
     leaky = Recording(clean.task, clean.demos, clean.binner, (HIDDEN,))
     group = train(leaky, "bypass", seeds=1, updates=2)
     (verdict,) = examine_recorded(group, leaky.demos, Effort(16, 0, 0, 1), leaky.probe)
-    found = row("bypass", group.runs[0], leaky, verdict)
-    assert (found["gate"], found["surplus_answer"]) == ("behavioural", "not assessed")
-    assert found["surplus_because"] == "the code is not all that persists; a rate of it is refused"
-    assert (found["code_alone"], found["controls"]["construction"]) == ("no", False)
-    assert found["controls"]["raw observations"] is False
-    assert found["leaks"] == {"slot in gap2, linear": 60 / 64}
-    assert (found["N"], found["steps"], found["seed"]) == (LEARNED, 2, 0)
+    actual = row("bypass", group.runs[0], leaky, verdict)
+    assert (actual["gate"], actual["surplus_answer"]) == ("behavioural", "not assessed")
+    assert actual["surplus_because"] == "the code is not all that persists; a rate of it is refused"
+    assert (actual["code_alone"], actual["controls"]["construction"]) == ("no", False)
+    assert actual["controls"]["raw observations"] is False
+    assert actual["leaks"] == {"slot in gap2, linear": 60 / 64}
+    assert (actual["N"], actual["steps"], actual["seed"]) == (LEARNED, 2, 0)
 
 
 def test_the_committed_runs_show_what_the_page_says() -> None:

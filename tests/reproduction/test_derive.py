@@ -28,9 +28,9 @@ def row(cell: Cell, seed: int, passed: bool = True, rate: float | None = 1.0, **
 
 
 def test_runs_of_undeclared_cells_are_left_out():
-    known = toys.CELLS[0]
-    results = Results({"toys": [row(known, 0), row(replace(known, steps=7), 0), row(CELL, 99)]})
-    assert declared(results) == [row(known, 0)]
+    cell = toys.CELLS[0]
+    results = Results({"toys": [row(cell, 0), row(replace(cell, steps=7), 0), row(CELL, 99)]})
+    assert declared(results) == [row(cell, 0)]
 
 
 def test_rates_are_those_of_the_sufficient_seeds_unless_all_are_asked_for():
@@ -51,11 +51,11 @@ def test_derived_figures_wait_for_every_run():
     for derive in (tally(cells), rate_range(cells, "gap"), success_range(cells), most_information(cells, "mass")):
         assert derive(half) is None
     assert tally(cells)(whole) == Count(3, 4)
-    assert tally(cells, lambda found: not found["sufficient"])(whole) == Count(1, 4)
+    assert tally(cells, lambda row: not row["sufficient"])(whole) == Count(1, 4)
     assert rate_range(cells, "gap")(whole) == Range(1.0, 3.0)
     assert rate_range(cells, "gap", over_all=True)(whole) == Range(1.0, 4.0)
     assert success_range(cells)(whole) == Range(0.75, 1.0)
-    assert success_range(cells, lambda found: not found["sufficient"])(whole) == Range(0.5, 0.5)
+    assert success_range(cells, lambda row: not row["sufficient"])(whole) == Range(0.5, 0.5)
     assert most_information([CELL], "mass")(whole) == Range(0.25, 0.25)
     assert most_information([CELL], "slot")(whole) == NO_ESTIMATE
 
@@ -63,7 +63,7 @@ def test_derived_figures_wait_for_every_run():
 def test_runs_of_which_none_is_sufficient_give_no_estimate_rather_than_nothing():
     failed = Results({"toys": [row(CELL, seed, passed=False) for seed in (0, 1)]})
     assert sufficient(failed.complete(CELL)) == Count(0, 2)
-    for derive in (rate_range([CELL], "gap"), success_range([CELL], lambda found: bool(found["sufficient"]))):
+    for derive in (rate_range([CELL], "gap"), success_range([CELL], lambda row: bool(row["sufficient"]))):
         assert derive(failed) is NO_ESTIMATE
         assert derive(Results({})) is None
     assert str(NO_ESTIMATE) == "no estimate"

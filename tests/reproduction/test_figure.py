@@ -12,14 +12,14 @@ from reproduction.verdicts import Count, Profile, Range, Value, value
 VALUES: list[Value] = [Count(3, 8), Range(0.5, 2.0), Profile((1.0, 0.25)), value(True)]
 
 
-@pytest.mark.parametrize("found", VALUES, ids=str)
-def test_a_measured_value_is_found_again(found: Value, tmp_path: Path):
-    asked = Figure("what", "ksweep", found, measured=lambda: found)
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_a_measured_value_is_found_again(value: Value, tmp_path: Path):
+    asked = Figure("what", "ksweep", value, measured=lambda: value)
     assert asked.verdict(asked.ours(Results.read(tmp_path), "s")).kind == "not run"
     assert measure("s", [asked], tmp_path) == tmp_path / "figures" / "s.jsonl"
     again = asked.ours(Results.read(tmp_path), "s")
-    assert again == found
-    assert type(again) is type(found)
+    assert again == value
+    assert type(again) is type(value)
     assert asked.verdict(again).kind == "agrees"
     assert asked.ours(Results.read(tmp_path), "another study") is None
 

@@ -12,9 +12,9 @@ from reproduction.commands.films import Films
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Video]:
-    found: list[Video] = []
-    monkeypatch.setattr(Video, "run", lambda self: found.append(self) or 0)
-    return found
+    videos: list[Video] = []
+    monkeypatch.setattr(Video, "run", lambda self: videos.append(self) or 0)
+    return videos
 
 
 def test_every_expert_and_the_swap_are_filmed(asked: list[Video], tmp_path: Path) -> None:

@@ -24,13 +24,13 @@ def solved(seed: int = 0, **more: object) -> Row:
     """A run that has learned what certify knows."""
     model = build("memory-chain", bits=1, delay=10)
     machine = from_certified(certify(model).machine, model)
-    known = judge(task("memory-chain", bits=1, delay=10), "external", machine)
-    assert known["machine"] == packed(machine)
+    judged = judge(task("memory-chain", bits=1, delay=10), "external", machine)
+    assert judged["machine"] == packed(machine)
     cell = next(
         cell for cell in CELLS if (cell.study, cell.task.title) == ("community", "memory-chain bits=1 delay=10")
     )
     told = {"seconds": 1.0, "demos_sha256": model.digest}
-    return run_of(cell, seed, **known) | cell.identity(seed) | told | more
+    return run_of(cell, seed, **judged) | cell.identity(seed) | told | more
 
 
 def test_a_row_is_played_where_its_task_comes_from() -> None:

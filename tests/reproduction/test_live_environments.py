@@ -79,9 +79,9 @@ def test_the_chain_shows_what_the_zoo_shows_whatever_is_done(bits: int, delay: i
 @pytest.mark.parametrize(("bits", "delay"), [(1, 2), (2, 10), (3, 30)])
 def test_what_certify_solves_is_solved_in_bsuite(bits: int, delay: int) -> None:
     model = build("memory-chain", bits=bits, delay=delay)
-    found = live("memory-chain", {"bits": bits, "delay": delay}, seed=3)
-    assert found is not None
-    where, env = found
+    opened = live("memory-chain", {"bits": bits, "delay": delay}, seed=3)
+    assert opened is not None
+    where, env = opened
     assert where.startswith("bsuite ")
     assert play(solver(model), model, env, 64) == 1
 
@@ -91,17 +91,17 @@ def test_the_share_is_that_of_the_last_answers(seed: int) -> None:
     """The model asks for every action, the environment for the last one alone."""
     model = build("memory-chain", bits=1, delay=4)
     machine = random_machine(model, 3, seed).greedy()
-    found = play(machine, model, MemoryChain(1, 4, seed), 400)
-    assert found >= closed_loop(machine, model).success - 0.15
+    rollout = play(machine, model, MemoryChain(1, 4, seed), 400)
+    assert rollout >= closed_loop(machine, model).success - 0.15
     always = CodeMachine(machine.move, np.broadcast_to([1.0, 0.0], machine.act.shape))
     assert 0.35 < play(always, model, MemoryChain(1, 4, seed), 400) < 0.65
 
 
 def test_a_machine_walks_the_maze_of_a_checkout(checkout: Path) -> None:
     model = build("passive-t-maze", L=7)
-    found = live("passive-t-maze", {"L": 7}, seed=0, checkout=checkout)
-    assert found is not None
-    where, env = found
+    opened = live("passive-t-maze", {"L": 7}, seed=0, checkout=checkout)
+    assert opened is not None
+    where, env = opened
     assert (where, play(solver(model), model, env, 32)) == ("MIKASA-Base", 1)
     up = solver(model)
     names = [model.graph.actions[k] for k in range(len(model.graph.actions))]

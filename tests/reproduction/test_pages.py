@@ -47,9 +47,9 @@ def test_what_did_not_run_says_so():
 
 
 def test_figures_say_whether_they_were_found():
-    asked, found = Figure("how many", "ksweep", value([1, 2])), (None, NO_ESTIMATE, value([1, 2]))
+    asked, values = Figure("how many", "ksweep", value([1, 2])), (None, NO_ESTIMATE, value([1, 2]))
     text = page(
-        Comparison(STUDY, (), tuple(FigureLine(asked, ours, asked.verdict(ours)) for ours in found)), Results({})
+        Comparison(STUDY, (), tuple(FigureLine(asked, ours, asked.verdict(ours)) for ours in values)), Results({})
     )
     assert "| how many | not run | 1, 2 | not run | `python -m reproduction figures-measure s` |" in text
     assert "| how many | no estimate | 1, 2 | differs in value | unexplained |" in text

@@ -18,8 +18,8 @@ def rows_of(task: str, learner: str, windows: dict[str, float], **more: object) 
     """Three seeds, the last of which fails."""
     rates = {name: bits + 0.5 for name, bits in windows.items()}
     told = {name: {"I(C;mass)": 0.1, "drift": 0.2} for name in windows}
-    known = {"learner": learner, "rate": rates, "requirement": windows, "information": told}
-    return [ledger_row(task, seed, seed < 2, **{**known, **more}) for seed in SEEDS]
+    common = {"learner": learner, "rate": rates, "requirement": windows, "information": told}
+    return [ledger_row(task, seed, seed < 2, **{**common, **more}) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def test_every_figure_draws_from_complete_ledgers(name: str, results: Path, tmp_
 def test_what_has_not_run_is_said_in_the_figure(results: Path, tmp_path: Path):
     from matplotlib import rcParams
 
-    known = [row for row in paper_figures.Rows.read("x", results).rows if row.get("learner") == "plain"]
-    write_ledger(tmp_path / "some.jsonl", known)
+    plain = [row for row in paper_figures.Rows.read("x", results).rows if row.get("learner") == "plain"]
+    write_ledger(tmp_path / "some.jsonl", plain)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(rcParams, "svg.fonttype", "none")  # text stays text
         out = tmp_path / "out.svg"

@@ -12,11 +12,11 @@ def outcomes(results: Results) -> dict[str, tuple[bool, bool | None]]:
 
 
 def test_the_papers_outcomes_are_those_of_its_tables():
-    found = outcomes(Results({}))
-    assert len(found) == 7
-    failed = [said for said, (paper, _) in found.items() if not paper]
+    actual = outcomes(Results({}))
+    assert len(actual) == 7
+    failed = [said for said, (paper, _) in actual.items() if not paper]
     assert [said.split(":")[0] for said in failed] == ["stochastic expert", "flag A gives an injected leak away"]
-    assert all(ours is None for _, ours in found.values())
+    assert all(ours is None for _, ours in actual.values())
 
 
 def expert_rows(rate: float):

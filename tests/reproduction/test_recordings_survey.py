@@ -22,12 +22,12 @@ MARKS = "\n".join(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A survey of one clean and one flawed recording, made once."""
-    found = tmp_path_factory.mktemp("survey")
-    (found / "page.md").write_text(f"# Page\n\n{MARKS}\n\nend\n")
+    actual = tmp_path_factory.mktemp("survey")
+    (actual / "page.md").write_text(f"# Page\n\n{MARKS}\n\nend\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recordings_survey, "DATASETS", small())
-        survey(found, found / "recordings", found / "page.md")
-    return found
+        survey(actual, actual / "recordings", actual / "page.md")
+    return actual
 
 
 def small() -> tuple[Dataset, ...]:

@@ -31,18 +31,18 @@ def ship(home: Path, out: Path, results: str = "back", cell=FREE):
 
 
 def test_the_runs_of_the_cell_are_shipped_and_nothing_else(home: Path, tmp_path: Path):
-    found = ship(home, tmp_path / "kept")
-    assert provenance(tmp_path / "kept") == json.loads(json.dumps(found))
-    assert [run["seed"] for run in found["runs"]] == [0, 1]
+    actual = ship(home, tmp_path / "kept")
+    assert provenance(tmp_path / "kept") == json.loads(json.dumps(actual))
+    assert [run["seed"] for run in actual["runs"]] == [0, 1]
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {
         "provenance.json",
-        *(run["run"] for run in found["runs"]),
+        *(run["run"] for run in actual["runs"]),
     }
-    assert all(run["episodes"] == 2 and run["same_codes"] == 1.0 for run in found["runs"])
+    assert all(run["episodes"] == 2 and run["same_codes"] == 1.0 for run in actual["runs"])
     (group,) = groups(cohort(tmp_path / "copy", tmp_path / "kept"))
-    assert [run.manifest.run for run in group.runs] == [found["order"]["runs"][k] for k in (2, 3)]
-    assert {run.manifest.demos_sha256 for run in group.runs} == {found["recording"]["sha256"]}
-    weights, _ = read_tensors(tmp_path / "kept" / found["runs"][0]["run"] / "weights.safetensors")
+    assert [run.manifest.run for run in group.runs] == [actual["order"]["runs"][k] for k in (2, 3)]
+    assert {run.manifest.demos_sha256 for run in group.runs} == {actual["recording"]["sha256"]}
+    weights, _ = read_tensors(tmp_path / "kept" / actual["runs"][0]["run"] / "weights.safetensors")
     assert weights["codebook"].dtype == torch.float16
 
 

@@ -48,17 +48,17 @@ def test_fisher_sums_tables_that_are_no_likelier(n: int, m: int, data: st.DataOb
 
 
 def test_contrasts_compare_every_pair_and_adjust_for_it() -> None:
-    found = contrasts({"plain": (0, 8), "scaffold": (5, 8), "informed": (8, 8)})
-    assert [(one.first, one.second) for one in found] == [
+    pairs = contrasts({"plain": (0, 8), "scaffold": (5, 8), "informed": (8, 8)})
+    assert [(one.first, one.second) for one in pairs] == [
         ("plain", "informed"),
         ("plain", "scaffold"),
         ("scaffold", "informed"),
     ]
-    assert found[0].difference == 1
-    assert found[0].p == pytest.approx(2 / comb(16, 8))
-    assert found[0].adjusted == pytest.approx(3 * found[0].p)
-    assert found[1].p == pytest.approx(0.0256, abs=1e-4)  # 5/8 against 0/8
-    assert found[1].adjusted == pytest.approx(2 * found[1].p)
+    assert pairs[0].difference == 1
+    assert pairs[0].p == pytest.approx(2 / comb(16, 8))
+    assert pairs[0].adjusted == pytest.approx(3 * pairs[0].p)
+    assert pairs[1].p == pytest.approx(0.0256, abs=1e-4)  # 5/8 against 0/8
+    assert pairs[1].adjusted == pytest.approx(2 * pairs[1].p)
 
 
 @given(st.lists(st.tuples(st.integers(-20, 20), st.floats(-5, 5)), min_size=4, max_size=12))
@@ -71,32 +71,32 @@ def test_a_line_has_the_textbook_interval(points: list[tuple[int, float]]) -> No
     left = y - y.mean() - slope * (x - x.mean())
     deviation = sqrt(float(left @ left) / (n - 2) / spread)
     quantile = {2: 4.302653, 3: 3.182446, 4: 2.776445, 5: 2.570582, 6: 2.446912}.get(n - 2)
-    found = line(x, y)
-    assert found.slope.value == pytest.approx(slope, abs=1e-9)
-    assert found.intercept.value == pytest.approx(y.mean() - slope * x.mean(), abs=1e-8)
+    actual = line(x, y)
+    assert actual.slope.value == pytest.approx(slope, abs=1e-9)
+    assert actual.intercept.value == pytest.approx(y.mean() - slope * x.mean(), abs=1e-8)
     if quantile is not None:
-        assert found.slope.high - found.slope.value == pytest.approx(quantile * deviation, rel=1e-5, abs=1e-6)
+        assert actual.slope.high - actual.slope.value == pytest.approx(quantile * deviation, rel=1e-5, abs=1e-6)
         away = deviation * sqrt(spread / n + x.mean() ** 2)
-        assert found.intercept.value - found.intercept.low == pytest.approx(quantile * away, rel=1e-5, abs=1e-6)
+        assert actual.intercept.value - actual.intercept.low == pytest.approx(quantile * away, rel=1e-5, abs=1e-6)
 
 
 def test_points_on_a_line_have_no_error() -> None:
     bits = np.array([2, 3, 4, 5, 7])
-    found = line(bits, 0.8 + 0.88 * bits)
-    assert found.slope == pytest.approx((0.88, 0.88, 0.88))
-    assert found.intercept == pytest.approx((0.8, 0.8, 0.8), abs=1e-7)
-    assert found.points == 5
-    assert found.p < 1e-9
+    actual = line(bits, 0.8 + 0.88 * bits)
+    assert actual.slope == pytest.approx((0.88, 0.88, 0.88))
+    assert actual.intercept == pytest.approx((0.8, 0.8, 0.8), abs=1e-7)
+    assert actual.points == 5
+    assert actual.p < 1e-9
 
 
 def test_one_factor_of_two_values_is_a_log_odds_ratio() -> None:
     x = np.repeat([0, 1], 20)
     success = np.r_[np.arange(20) < 15, np.arange(20) < 5].astype(int)
-    found = logistic(success, {"far": x}, np.arange(40), replicates=0)
-    assert found["intercept"].value == pytest.approx(log(3))
-    assert found["far"].value == pytest.approx(-2 * log(3))
-    assert found["far"].redrawn is None
-    assert (found.rows, found.clusters, found.failed, found.unbounded) == (40, 40, 0, ())
+    fit = logistic(success, {"far": x}, np.arange(40), replicates=0)
+    assert fit["intercept"].value == pytest.approx(log(3))
+    assert fit["far"].value == pytest.approx(-2 * log(3))
+    assert fit["far"].redrawn is None
+    assert (fit.rows, fit.clusters, fit.failed, fit.unbounded) == (40, 40, 0, ())
 
 
 def literal_sandwich(success: np.ndarray, design: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -125,9 +125,9 @@ def clustered(clusters: int, slope: float, seed: int) -> tuple[np.ndarray, np.nd
 
 def test_errors_are_robust_to_clusters_and_redrawing_agrees() -> None:
     success, distance, group = clustered(40, -0.15, 3)
-    found = logistic(success, {"distance": distance}, group, replicates=200, seed=1)
+    fit = logistic(success, {"distance": distance}, group, replicates=200, seed=1)
     value, deviation = literal_sandwich(success, np.stack([np.ones(len(group)), distance], 1), group)
-    slope = found["distance"]
+    slope = fit["distance"]
     assert slope.value == pytest.approx(value[1], abs=1e-6)
     assert (slope.low, slope.high) == pytest.approx(
         (value[1] - Z * deviation[1], value[1] + Z * deviation[1]), abs=1e-5
@@ -137,9 +137,9 @@ def test_errors_are_robust_to_clusters_and_redrawing_agrees() -> None:
     low, high = slope.redrawn
     assert low < slope.value < high < 0
     assert (high - low) == pytest.approx(slope.high - slope.low, rel=0.4)
-    assert found.failed == 0
+    assert fit.failed == 0
     again = logistic(success, {"distance": distance}, group, replicates=200, seed=1)
-    assert again == found
+    assert again == fit
 
 
 def test_a_row_that_is_told_twice_in_its_cluster_says_no_more() -> None:
@@ -157,20 +157,20 @@ def test_groups_enter_by_indicators_and_hopeless_ones_are_named() -> None:
     success = np.where(learner == "never", 0, success)
     factors = {"distance": distance, **indicators("learner", learner)}
     assert list(factors) == ["distance", "learner=b", "learner=never"]
-    found = logistic(success, factors, group, replicates=0)
-    assert found.unbounded == ("learner=never",)
+    fit = logistic(success, factors, group, replicates=0)
+    assert fit.unbounded == ("learner=never",)
     rest = learner != "never"
     without = logistic(
         success[rest], {"distance": distance[rest], **indicators("learner", learner[rest])}, group[rest], replicates=0
     )
-    assert found["distance"].value == pytest.approx(without["distance"].value, abs=1e-4)
+    assert fit["distance"].value == pytest.approx(without["distance"].value, abs=1e-4)
 
 
 def test_samples_without_an_estimate_are_counted() -> None:
     group = np.repeat(np.arange(4), 3)
     success = np.array([1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0])
-    found = logistic(success, {"x": np.repeat([0, 1, 2, 3], 3)}, group, replicates=60)
-    assert 0 < found.failed < 60
+    fit = logistic(success, {"x": np.repeat([0, 1, 2, 3], 3)}, group, replicates=60)
+    assert 0 < fit.failed < 60
 
 
 HITS = np.array([0, 1, 0, 1])

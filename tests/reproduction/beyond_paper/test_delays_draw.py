@@ -100,11 +100,11 @@ def test_the_basin_is_as_wide_as_the_page_says() -> None:
 
 def sufficient(name: str, cell: str) -> dict[str, int]:
     """Sufficient seeds of a cell by preset."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in COMMITTED[name]:
         if row["cell"].startswith(f"{cell} β="):
-            found[row["preset"]] = found.get(row["preset"], 0) + row["sufficient"]
-    return found
+            counts[row["preset"]] = counts.get(row["preset"], 0) + row["sufficient"]
+    return counts
 
 
 def test_over_a_hundred_steps_the_gradient_alone_decides() -> None:

@@ -72,11 +72,11 @@ def chain_rule(cohort: Cohort, run: int, episode: int) -> list[Tensor]:
 @pytest.mark.parametrize(("name", "bound"), [("carousel", "none"), ("carousel", "tanh"), ("full gradient", "none")])
 def test_errors_are_those_of_the_chain_rule(name: str, bound: Bound) -> None:
     cohort = small(KINDS[name][0], bound)
-    found = error_at_states(cohort)
+    actual = error_at_states(cohort)
     for run in range(2):
         for episode in range(cohort.data.episodes):
             wanted = torch.stack(chain_rule(cohort, run, episode)[::-1])
-            torch.testing.assert_close(found[run, :, episode], wanted)
+            torch.testing.assert_close(actual[run, :, episode], wanted)
 
 
 def test_the_carousel_keeps_the_norm_and_the_full_gradient_does_not() -> None:
@@ -107,7 +107,7 @@ def test_later_coins_turn_the_error_of_parity_about() -> None:
 def test_distances_reach_from_the_decision_to_the_first_step() -> None:
     assert distances(5) == [0, 1, 2, 3, 4]
     for horizon in (1, 11, 101, 1001):
-        found = distances(horizon)
-        assert (found[0], found[-1]) == (0, horizon - 1)
-        assert found == sorted(set(found))
-        assert len(found) < 60
+        actual = distances(horizon)
+        assert (actual[0], actual[-1]) == (0, horizon - 1)
+        assert actual == sorted(set(actual))
+        assert len(actual) < 60

@@ -14,8 +14,8 @@ CHAIN = next(cell for cell in CELLS if cell.name.startswith("memory-chain bits=2
 
 
 def made(cell: Any, seed: int, **more: Any) -> Row:
-    known = {"conditional_surplus": {"gap1": 0.01 * seed, "gap2": None}, "seconds": 1.0, "sufficient": seed > 0}
-    return run_of(cell, seed, **{**known, **more})
+    fields = {"conditional_surplus": {"gap1": 0.01 * seed, "gap2": None}, "seconds": 1.0, "sufficient": seed > 0}
+    return run_of(cell, seed, **{**fields, **more})
 
 
 def last(rows: list[Row], cell: Any = PLAIN, **files: list[Row]) -> list[str]:

@@ -34,8 +34,8 @@ def test_every_answer_is_declared_where_it_is_given():
     for name, study in STUDIES.items():
         assert study.name == name
         papers = [paper for cell in study.cells if (paper := paper_of(cell))]
-        known = {item.block for item in (*papers, *FIGURES[name])}
-        assert known <= set(reference.sections()), name
+        declared = {item.block for item in (*papers, *FIGURES[name])}
+        assert declared <= set(reference.sections()), name
         assert {figure.block for figure in FIGURES[name]} <= set(study.blocks), name
         assert all(cell.study == name for cell in study.cells)
 
@@ -78,7 +78,7 @@ def test_figures_have_one_source_and_names_of_their_own():
 
 @pytest.mark.parametrize("name", ["toys", "cue-corridor", "signpost-corridor", "community"])
 def test_committed_runs_answer_declared_cells(name: str):
-    known = {(cell.name, cell.learner, cell.preset, cell.steps, cell.gate) for cell in CELLS}
+    declared = {(cell.name, cell.learner, cell.preset, cell.steps, cell.gate) for cell in CELLS}
     for row in read_ledger(RESULTS / f"{name}.jsonl"):
         key = tuple(row[field] for field in ("cell", "learner", "preset", "steps", "gate"))
-        assert key in known, key
+        assert key in declared, key

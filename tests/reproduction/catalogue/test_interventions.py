@@ -16,8 +16,8 @@ TRUE = {"refinement": 0.0, "curriculum": -2.0, "bfs": 1.5}
 
 
 def asked(name: str) -> Figure:
-    (found,) = [figure for figure in interventions.STUDY.figures if figure.name == name]
-    return found
+    (matching,) = [figure for figure in interventions.STUDY.figures if figure.name == name]
+    return matching
 
 
 def ours(name: str, rows: Sequence[Row]) -> Value | None:
@@ -25,10 +25,10 @@ def ours(name: str, rows: Sequence[Row]) -> Value | None:
 
 
 def number(name: str, rows: Sequence[Row]) -> float:
-    found = ours(name, rows)
-    assert isinstance(found, Range)
-    assert found.low == found.high
-    return found.low
+    own = ours(name, rows)
+    assert isinstance(own, Range)
+    assert own.low == own.high
+    return own.low
 
 
 def does(cell: Cell) -> float:
@@ -58,8 +58,8 @@ def test_the_pool_holds_every_configuration_once_with_all_its_seeds():
 def test_coefficients_are_found_again_with_their_p():
     rows = runs(does)
     for name, true in TRUE.items():
-        found = number(f"{name}: log-odds in the pooled regression", rows)
-        assert found == pytest.approx(true, abs=1.0), name
+        actual = number(f"{name}: log-odds in the pooled regression", rows)
+        assert actual == pytest.approx(true, abs=1.0), name
         p = number(f"{name}: p in the pooled regression", rows)
         assert (p < 0.05) == (true != 0), name
     assert ours("bfs: log-odds in the pooled regression", rows[1:]) is None

@@ -46,9 +46,9 @@ def test_a_class_that_one_frame_shows_is_found(monkeypatch: pytest.MonkeyPatch, 
     clean = pixels.accuracies(noise, "slot")
     assert clean.high < 0.8
     for step in (phases.index("gap2"), phases.index("place") - 1, phases.index("place")):
-        found = pixels.accuracies(painted(noise, step), "slot")
-        assert found.high == 1, step
-        assert found.low < 0.8
+        actual = pixels.accuracies(painted(noise, step), "slot")
+        assert actual.high == 1, step
+        assert actual.low < 0.8
     assert pixels.accuracies(painted(noise, noise.steps - 1), "slot") == clean  # the class may be seen there
 
 
@@ -62,6 +62,6 @@ def test_the_recording_of_the_long_gap_is_probed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pixels, "recording", recorded)
     monkeypatch.setattr(pixels, "accuracies", lambda demos, variable: Range(*[0.01 * len(variable)] * 2))
     probes = [figure for figure in pixels.STUDY.figures if figure.block == "pixels.probe"]
-    found = [probe.measured() for probe in probes if probe.measured is not None]
-    assert found == [Range(0.04, 0.04), Range(0.05, 0.05), Range(0.04, 0.04)]
+    actual = [probe.measured() for probe in probes if probe.measured is not None]
+    assert actual == [Range(0.04, 0.04), Range(0.05, 0.05), Range(0.04, 0.04)]
     assert asked == ["two-cues-gap20-v2-pixels-640-s0"] * 3

@@ -17,14 +17,14 @@ SLOPE = -0.15
 
 
 def asked(name: str) -> Figure:
-    (found,) = [figure for figure in distances.STUDY.figures if figure.name == name]
-    return found
+    (matching,) = [figure for figure in distances.STUDY.figures if figure.name == name]
+    return matching
 
 
 def ours(name: str, rows: Sequence[Row]) -> Range | None:
-    found = asked(name).ours(Results({"x": rows}), "statistics")
-    assert found is None or isinstance(found, Range)
-    return found
+    own = asked(name).ours(Results({"x": rows}), "statistics")
+    assert own is None or isinstance(own, Range)
+    return own
 
 
 def falling(cell: Cell, distance: float) -> float:
@@ -42,22 +42,22 @@ INTERVALS = [
 
 @pytest.mark.parametrize("name", ["", ", no other factor", ", given β, N and sweep"])
 def test_every_specification_finds_the_slope(name: str):
-    found = ours(SAID + name, FALLING)
-    assert found is not None
-    assert found.low == found.high == pytest.approx(SLOPE, abs=0.04)
+    own = ours(SAID + name, FALLING)
+    assert own is not None
+    assert own.low == own.high == pytest.approx(SLOPE, abs=0.04)
     assert asked(SAID + name).ours(Results({"x": FALLING[1:]}), "statistics") is None
 
 
 def test_every_interval_holds_the_slope_and_no_two_are_alike():
-    found = {name: ours(name, FALLING) for name in INTERVALS}
+    actual = {name: ours(name, FALLING) for name in INTERVALS}
     middle = ours(SAID, FALLING)
     assert middle is not None
-    for name, interval in found.items():
+    for name, interval in actual.items():
         assert interval is not None, name
         assert interval.low < SLOPE < interval.high < 0, name
         assert interval.low < middle.low < interval.high, name
         assert interval.high - interval.low < 0.15, name
-    assert len(set(found.values())) == len(INTERVALS)
+    assert len(set(actual.values())) == len(INTERVALS)
 
 
 @pytest.mark.parametrize("level", [-1000.0, 1000.0])
@@ -141,13 +141,13 @@ def test_the_cue_corridor_is_pooled_over_its_learners():
 
     plain, scaffold = runs("plain", 4), runs("scaffold+bfs", 8)
     alone, pooled = "cue corridor, 2 cues, plain: ", "cue corridor, 2 cues, plain and scaffold+bfs: "
-    found = {name: ours(name + "log-odds per cell", [*plain, *scaffold]) for name in (alone, pooled)}
-    for name, slope in found.items():
+    actual = {name: ours(name + "log-odds per cell", [*plain, *scaffold]) for name in (alone, pooled)}
+    for name, slope in actual.items():
         assert slope is not None, name
         assert -0.5 < slope.low < -0.01, name
-    assert found[alone] != found[pooled]
+    assert actual[alone] != actual[pooled]
     assert ours(pooled + "log-odds per cell", plain) is None
-    assert ours(alone + "log-odds per cell", plain) == found[alone]
+    assert ours(alone + "log-odds per cell", plain) == actual[alone]
 
 
 def test_intervals_must_stay_on_the_paper_s_side_of_zero():

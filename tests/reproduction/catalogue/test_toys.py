@@ -42,8 +42,8 @@ def test_selective_forgetting_is_a_mean_over_seeds_for_each_pressure():
         for seed in cell.run_seeds
     ]
     asked = [figure for figure in toys.STUDY.figures if figure.block == "toys.selective_forgetting"]
-    found = [figure.ours(Results({"x": rows}), "toys") for figure in asked]
-    for ours, expected in zip(found, 2 * [(1.5, 1.6, 1.8), (1.5, 1.7, 2.1), (1.0, 0.9, 0.7)], strict=True):
+    actual = [figure.ours(Results({"x": rows}), "toys") for figure in asked]
+    for ours, expected in zip(actual, 2 * [(1.5, 1.6, 1.8), (1.5, 1.7, 2.1), (1.0, 0.9, 0.7)], strict=True):
         assert isinstance(ours, Profile)
         assert ours.values == pytest.approx(expected)
     without = [figure.ours(Results({"x": rows[1:]}), "toys") for figure in asked]

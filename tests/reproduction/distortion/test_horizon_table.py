@@ -26,8 +26,8 @@ def test_the_table_over_horizons(document: Document) -> None:
             if value is not None:
                 assert abs(value - twin.class_entropy(t, relation)) < TOLERANCE
     for column in zip(*table, strict=True):
-        known = [value for value in column if value is not None]
-        assert all(a <= b + TOLERANCE for a, b in itertools.pairwise(known))
+        values = [value for value in column if value is not None]
+        assert all(a <= b + TOLERANCE for a, b in itertools.pairwise(values))
 
 
 def test_the_table_of_the_gap_toy_by_hand() -> None:
@@ -43,5 +43,5 @@ def test_the_table_of_the_gap_toy_by_hand() -> None:
 @pytest.mark.parametrize("name", [item.name for item in instances()])
 def test_the_table_is_monotone_on_the_zoo(name: str) -> None:
     for column in zip(*horizon_table(build(name).graph), strict=True):
-        known = [value for value in column if value is not None]
-        assert all(a <= b + TOLERANCE for a, b in itertools.pairwise(known))
+        values = [value for value in column if value is not None]
+        assert all(a <= b + TOLERANCE for a, b in itertools.pairwise(values))

@@ -150,8 +150,8 @@ def test_no_closed_assignment_does_better_and_one_does_as_well(document: Documen
     for distortion in corners | {d - TINY for d in corners if d} | {Fraction(k, 7) for k in range(8)}:
         expected = every.rates(distortion)
         for t, frontier in enumerate(frontiers):
-            found = min(point.rate for point in frontier if point.distortion <= distortion)
-            assert found == pytest.approx(expected[t], abs=1e-12)
+            actual = min(point.rate for point in frontier if point.distortion <= distortion)
+            assert actual == pytest.approx(expected[t], abs=1e-12)
 
 
 def test_the_theorem_on_models_that_need_memory() -> None:
@@ -210,12 +210,12 @@ def test_the_instantaneous_curve_is_a_lower_bound(document: Document) -> None:
     small(document, 6)
     graph = Model.from_episodes(document).graph
     for t, distortion in product(range(graph.horizon), (Fraction(0), Fraction(1, 20), Fraction(1, 4), 0.4)):
-        found = gap(graph, t, distortion)
-        assert found.distortion == distortion
-        assert found.upper == recurrent_rate(graph, t, distortion)
-        assert found.lower == pytest.approx(rate(Source.of_histories(graph, t), distortion), abs=1e-11)
-        assert found.lower <= found.upper + 1e-12
-        assert found.gap == max(0.0, found.upper - found.lower)
+        actual = gap(graph, t, distortion)
+        assert actual.distortion == distortion
+        assert actual.upper == recurrent_rate(graph, t, distortion)
+        assert actual.lower == pytest.approx(rate(Source.of_histories(graph, t), distortion), abs=1e-11)
+        assert actual.lower <= actual.upper + 1e-12
+        assert actual.gap == max(0.0, actual.upper - actual.lower)
 
 
 @settings(max_examples=60)
@@ -224,9 +224,9 @@ def test_the_last_step_is_a_deterministic_code_without_recurrence(document: Docu
     small(document, 8)
     graph = Model.from_episodes(document).graph
     expected = deterministic_frontier(Source.of_histories(graph, graph.horizon - 1))
-    found = recurrent_frontier(graph, graph.horizon - 1)
-    assert [point.distortion for point in found] == [point.distortion for point in expected]
-    assert [point.rate for point in found] == pytest.approx([point.rate for point in expected], abs=1e-11)
+    actual = recurrent_frontier(graph, graph.horizon - 1)
+    assert [point.distortion for point in actual] == [point.distortion for point in expected]
+    assert [point.rate for point in actual] == pytest.approx([point.rate for point in expected], abs=1e-11)
 
 
 # ---- by hand -------------------------------------------------------------------------------------------------------
@@ -246,9 +246,9 @@ def test_two_cues_in_the_wait() -> None:
     assert [point.rate for point in waiting] == pytest.approx(in_the_wait, abs=1e-15)
     afterwards = [entropy(4, 4), entropy(5, 3), entropy(6, 2), entropy(7, 1), 0.0]
     assert [point.rate for point in later] == pytest.approx(afterwards, abs=1e-15)
-    found = gap(graph, 4, Fraction(1, 4))
-    assert (found.lower, found.upper) == (0.0, found.gap)
-    assert found.upper == pytest.approx(entropy(1, 3), abs=1e-15)
+    actual = gap(graph, 4, Fraction(1, 4))
+    assert (actual.lower, actual.upper) == (0.0, actual.gap)
+    assert actual.upper == pytest.approx(entropy(1, 3), abs=1e-15)
 
 
 def test_revealed_bits_between_the_two() -> None:

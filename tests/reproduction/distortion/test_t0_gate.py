@@ -132,10 +132,10 @@ def test_e_no_classes_are_built_where_compatibility_is_not_transitive() -> None:
 def test_e_looking_further_ahead_never_asks_for_less(name: str) -> None:
     table = horizon_table(build(name).graph)
     for t, column in enumerate(zip(*table, strict=True)):
-        known = [bits for bits in column if bits is not None]
-        assert len(known) == len(column)
-        assert sorted(known) == known
-        assert known[-1] == required(build(name).graph)[t]
+        values = [bits for bits in column if bits is not None]
+        assert len(values) == len(column)
+        assert sorted(values) == values
+        assert values[-1] == required(build(name).graph)[t]
 
 
 # ---- and a flag where the expert knows more than its history
