@@ -40,12 +40,10 @@ def solve(
     stationary: bool,
     count: int,
     seconds: float,
-    tree: Graph | None = None,
 ) -> Tables | None:
     """A machine of so many labels; empty if there is none; None if undecided or too large. The solver is ready.
 
-    States of the quotient may have several labels, since their histories may. Given a tree, each history has its own
-    label, too, which says no more, takes longer to write down, and spares the solver nine conflicts in ten.
+    States of the quotient may have several labels, since their histories may.
     """
     cp_model: Any = import_module(_NAME)
     codes, step = range(count), [0] * q.size if stationary else q.step
@@ -65,10 +63,6 @@ def solve(
                 model.add_bool_or(~reached[s][code], ~move, reached[target][after])
     for some in reached:
         model.add_bool_or(some)
-    if tree is not None:
-        if clauses + sum(level.size for level in tree.levels) * count**2 > _CLAUSES:
-            return None
-        _label_histories(model, tree, q, reached, table, stationary)
     for first, matrix, clique in zip(q.start, matrices, cliques, strict=False):
         for s, other in np.argwhere(np.triu(matrix)).tolist():
             for code in codes:
@@ -86,25 +80,3 @@ def solve(
     for s in range(q.start[1]):
         chosen[-1, 0, int(q.observation[s])] = [solver.boolean_value(has) for has in reached[s]].index(True)
     return chosen
-
-
-def _label_histories(
-    model: Any,
-    graph: Graph,
-    q: Quotient,
-    reached: list[list[Any]],
-    table: dict[tuple[int, int, int], list[Any]],
-    stationary: bool,
-) -> None:
-    """Every history of a tree has exactly one label."""
-    codes = range(len(reached[0]))
-    own = [[[model.new_bool_var("") for _ in codes] for _ in range(level.size)] for level in graph.levels]
-    for t in range(graph.horizon):
-        for labels, s in zip(own[t], q.state[t].tolist(), strict=True):
-            model.add_exactly_one(labels)
-            for code in codes:
-                model.add_implication(labels[code], reached[s][code])
-        for source, word, child in graph.edges(t):
-            for code in codes:
-                for after, move in enumerate(table[0 if stationary else t, code, word]):
-                    model.add_bool_or(~own[t][source][code], ~move, own[t + 1][child][after])

@@ -3,8 +3,8 @@
 Histories of different observations may share a label, but not for free: those that share one share again after every
 common continuation, and under one observation a label means one law. Two histories *conflict* when sharing would end in
 two laws under one observation. Conflicts bound K from below, a partition closed under continuations bounds it from
-above, and between the two a solver decides. A time-indexed machine only compares histories of one step, a stationary
-one (a single F and a single policy) those of all steps.
+above, and between the two a search decides, or a solver where that takes too long. A time-indexed machine only compares
+histories of one step, a stationary one (a single F and a single policy) those of all steps.
 """
 
 import time
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certify.core.code_bounds import colour, fiber_clique, futures, inherited
+from certify.core.code_search import TableSearch
 from certify.core.code_solver import Tables, solve, solver_ready, walk
 from certify.core.code_states import Labels, Quotient
 from certify.core.exact import Ints
@@ -175,8 +176,7 @@ class _Search:
             yield self._backward(quotient)
         if quotient.size > _STATES:
             return
-        matrices = zip(quotient.start, quotient.conflicts(self.stationary), strict=False)
-        enemies = [mask << first for first, matrix in matrices for mask in bitmasks(matrix)]
+        enemies = _enemies(quotient, quotient.conflicts(self.stationary))
         states = range(quotient.size)
         for order in (states, sorted(states, key=lambda s: -enemies[s].bit_count()), states[::-1]):
             yield self._merged(quotient, enemies, order)
@@ -204,19 +204,15 @@ class _Search:
         return np.array([code[merger.find(s)] for s in range(quotient.size)])
 
     def _ask(self, fine: Quotient, matrices: list[Matrix], cliques: list[list[int]]) -> None:
-        """Let the solver try one number of labels after the other; its machine counts once it is verified."""
-        if self.low == self.high:
-            return
-        if not solver_ready(self._left()):
-            self.reason = "there is no time to load the solver, or the extra 'search' is not installed"
-            return
+        """Try one number of labels after the other; a machine counts once it is verified."""
         tables: Tables | None = {}
-        tree = self.graph if all((level.paths == 1).all() for level in self.graph.levels) else None
         while tables == {} and self.low != self.high:
-            question = fine, matrices, cliques, self.stationary, self.low
-            tables = solve(*question, self._left() / (2 if tree else 1))
-            if tables is None and tree:
-                tables = solve(*question, self._left(), tree)
+            tables = self._table(fine, matrices)
+            if tables is None:
+                if not solver_ready(self._left()):
+                    self.reason = "there is no time to load the solver, or the extra 'search' is not installed"
+                    return
+                tables = solve(fine, matrices, cliques, self.stationary, self.low, self._left())
             self.low += tables == {}
         if tables is None:
             self.reason = "the solver leaves it open; --seconds gives it more time"
@@ -227,3 +223,18 @@ class _Search:
                 self.high, self.labels = self.low, labels if tree is self.graph else None
             else:
                 self.reason = "merged histories may need different labels, and there are too many to take one by one"
+
+    def _table(self, fine: Quotient, matrices: list[Matrix]) -> Tables | None:
+        """The table of a machine, empty if there is none; None if half of the time that is left does not decide it."""
+        search = TableSearch(fine, _enemies(fine, matrices), self.stationary, self.low)
+        if not search.small:
+            return None
+        try:
+            return search.run(time.monotonic() + self._left() / 2)
+        except TimeoutError:
+            return None
+
+
+def _enemies(quotient: Quotient, matrices: list[Matrix]) -> list[int]:
+    """Of each state, those in conflict with it, as bits."""
+    return [mask << first for first, m in zip(quotient.start, matrices, strict=False) for mask in bitmasks(m)]

@@ -1,5 +1,6 @@
 """The fewest labels of one machine: against an exhaustive search over machines, by hand, and on the zoo."""
 
+import math
 import random
 import sys
 from fractions import Fraction
@@ -8,11 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from certify.core import code_solver
+from certify.core import code_search, code_solver
+from certify.core.code_search import TableSearch
 from certify.core.code_solver import solver_ready
 from certify.core.code_states import Quotient
 from certify.core.codes import Codes, fewest_codes, verify_codes
-from certify.core.floors import floors
+from certify.core.floors import bitmasks, floors
 from certify.core.graph import Graph
 from certify.core.joint import best_machine
 from certify.core.merged import unfold
@@ -273,19 +275,48 @@ def test_the_verifier_refuses_what_is_no_machine() -> None:
 
 
 @pytest.mark.parametrize("stationary", [False, True])
-def test_labels_of_histories_change_no_answer(stationary: bool) -> None:
-    """Questions to the solver with and without a label for each history; machines are verified."""
-    for seed in range(12):
-        graph = random_model(seed, 6, 4, 2).graph
+def test_search_and_solver_give_the_same_answer(stationary: bool) -> None:
+    """The search through tables against the solver, on one number of labels after the other; machines are verified."""
+    both = {True: 0, False: 0}
+    for seed in range(24):
+        graph = random_model(seed, 5, 3, 2).graph
         quotient = Quotient.of(graph, strong_classes(graph), 1000)
         assert quotient is not None
         matrices = quotient.conflicts(stationary)
-        for count in (1, 2, 3):
-            question = quotient, matrices, [[] for _ in matrices], stationary, count
-            plain, labelled = (code_solver.solve(*question, 60.0, tree) for tree in (None, graph))
-            assert bool(plain) == bool(labelled)
-            for tables in filter(None, (plain, labelled)):
+        enemies = [mask << a for a, m in zip(quotient.start, matrices, strict=False) for mask in bitmasks(m)]
+        for count in range(1, 6 if stationary else 4):
+            searched = TableSearch(quotient, enemies, stationary, count).run(math.inf)
+            solved = code_solver.solve(quotient, matrices, [[] for _ in matrices], stationary, count, 60.0)
+            assert bool(searched) == bool(solved)
+            both[bool(searched)] += 1
+            for tables in filter(None, (searched, solved)):
                 assert verify_codes(graph, code_solver.walk(graph, tables, stationary), stationary) is None
+    assert min(both.values()) > 10
+
+
+def unmarked_corridor(signs: int, turns: tuple[int, int], hall: int) -> Model:
+    """A start, signs that carry no number, and two halls that look alike; two of the signs say where to turn."""
+
+    def step(bits: tuple[int, ...], actions: tuple[str, ...]) -> tuple[str, str]:
+        t = len(actions) - 1
+        if t < signs:
+            return f"sign {bits[t]}" if actions else "start", "on"
+        lap, place = divmod(t - signs, hall + 1)
+        return (f"fork {lap}", f"turn {bits[turns[lap]]}") if place == hall else ("hall", "on")
+
+    latents = {bits: Fraction(1, 2**signs) for bits in product((0, 1), repeat=signs)}
+    return Model.from_latents(1 + signs + 2 * (hall + 1), latents, step)
+
+
+@pytest.mark.parametrize(
+    ("turns", "codes"), [((0, 1), 7), ((1, 0), 7), ((1, 2), 7), ((0, 2), 6), ((0, 4), 5), ((3, 4), 4)]
+)
+def test_corridors_of_signs_without_a_number_are_decided(turns: tuple[int, int], codes: int) -> None:
+    model = unmarked_corridor(5, turns, 3)
+    assert model.graph.levels[-1].size == 32
+    solution = solve(model)
+    assert (solution.time_indexed, solution.stationary) == (4, codes)
+    check(model, solution)
 
 
 def test_without_a_solver_the_gap_is_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,6 +325,8 @@ def test_without_a_solver_the_gap_is_a_bracket(monkeypatch: pytest.MonkeyPatch) 
     assert not solver_ready(0.5)  # not even imported
     monkeypatch.setitem(sys.modules, "ortools", None)
     model = random_model(382, 8, 4, 2)
+    assert solve(model).time_indexed == 3  # the search needs no solver
+    monkeypatch.setattr(code_search, "_ENTRIES", 0)
     solution = solve(model)
     assert solution.time_indexed is None
     assert solution.brackets["time_indexed"] == (2, 3)
