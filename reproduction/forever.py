@@ -73,7 +73,7 @@ def _text(path: Path) -> str:
 def process_of(path: Path, expert: str) -> tuple[Process, Row]:
     """The expert in the world of a file, and what is said of both."""
     if path.suffix != ".pomdp":
-        names = re.findall(r"^\s*const\s+\w+\s+(\w+)\s*;", _text(path), re.MULTILINE)
+        names = re.findall(r"^\s*const\s+(?:\w+\s+)?(\w+)\s*;", _text(path), re.MULTILINE)
         constants = ",".join(f"{name}={CONSTANTS[name]}" for name in names if name in CONSTANTS)
         world = load_world(path, constants)
         row = {"states": len(world.states), **({"constants": constants} if constants else {})}

@@ -1,5 +1,6 @@
 """The page with all published models: what their experts require for ever."""
 
+import re
 from collections.abc import Sequence
 
 from certify.errors import UserError
@@ -122,13 +123,24 @@ def _prism(rows: Sequence[Row]) -> list[str]:
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Each reason with the cases that have it."""
-    cases: dict[str, list[str]] = {}
+    """Each reason with the number of its cases and their names, by expert."""
+    cases: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         if "reason" in row:
             name = _short(row["file"]) if is_cassandra(row) else _short(row["file"]).rsplit("/", 1)[-1]
-            cases.setdefault(row["reason"].splitlines()[0][:_MOST_REASON], []).append(f"{name} ({row['expert']})")
-    return [f"- {reason}: {', '.join(names)}." for reason, names in sorted(cases.items())]
+            cases.setdefault(_plain(row), {}).setdefault(row["expert"], []).append(name)
+    lines: list[str] = []
+    for reason, by_expert in sorted(cases.items()):
+        names = "; ".join(f"{expert}: {', '.join(own)}" for expert, own in sorted(by_expert.items()))
+        lines.append(f"- {reason} ({sum(map(len, by_expert.values()))}). {names}.")
+    return lines
+
+
+def _plain(row: Row) -> str:
+    """The reason without what differs from file to file: its name, and how far a search came."""
+    reason = row["reason"].splitlines()[0].removeprefix(f"{row['file'].rsplit('/', 1)[-1]}: ").rstrip(".")
+    reason = re.sub(r"with windows of up to \d+ labels, ", "", reason).removeprefix("controller: ")
+    return reason if len(reason) <= _MOST_REASON else f"{reason[:_MOST_REASON]} …"
 
 
 def _cell(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""Experts from files: our controllers, PAYNT's, policy graphs of pomdp-solve, alpha vectors of pomdp-solve and APPL."""
+"""Experts from files: controllers, tables, policy graphs of pomdp-solve, alpha vectors of pomdp-solve and APPL."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,16 +11,17 @@ from certify.core.reading import parse_document, rational, read_text
 from certify.errors import UserError
 from certify.stationary.beliefs import AlphaVectors
 from certify.stationary.process import fields, listed, number, text
-from certify.stationary.world import START, Controller, World
+from certify.stationary.world import START, Controller, Privileged, World
 
-Expert = Controller | AlphaVectors
+POLICY_FORMAT = "certify-policy/1"
+Expert = Controller | Privileged | AlphaVectors
 
 
 def load_expert(path: str | os.PathLike[str], world: World) -> Expert:
     """The expert of a file, for a world that gives observations and actions their names; the ending says what it is.
 
-    `.json` (ours or PAYNT's), `.pg` (with the `.alpha` beside it, if any, to choose the first node), `.alpha`,
-    `.policyx`.
+    `.json` (a controller, ours or PAYNT's, or a table), `.pg` (with the `.alpha` beside it, if any, to choose the first
+    node), `.alpha`, `.policyx`.
     """
     path = Path(path)
     source = read_text(path, str(path))
@@ -38,10 +39,23 @@ def load_expert(path: str | os.PathLike[str], world: World) -> Expert:
         raise UserError(str(path), str(error)) from None
 
 
-def _json(source: str, world: World) -> Controller:
+def _json(source: str, world: World) -> Controller | Privileged:
     document = parse_document(source)
-    paynt = isinstance(document, dict) and "action_function" in document
-    return read_fsc(source, world) if paynt else Controller.from_json(source)
+    keys = document if isinstance(document, dict) else {}
+    if "action_function" in keys:
+        return read_fsc(source, world)
+    return read_policy(source) if keys.get("format") == POLICY_FORMAT else Controller.from_json(source)
+
+
+def read_policy(source: str) -> Controller | Privileged:
+    """From the text of a `certify-policy/1` document: the law by the last observation, or by the hidden state."""
+    given = fields(parse_document(source), "", {"format", "by", "law"}, {"name", "notes"})
+    laws: dict[str, Any] = {}
+    for key, law in fields(given["law"], "law").items():
+        laws[key] = dict(fields(law, f"law.{key}")) if isinstance(law, dict) else text(law, f"law.{key}")
+    if given["by"] not in ("observation", "state"):
+        raise UserError("by", "expected 'observation', or 'state' for an expert that sees the hidden state")
+    return Controller.table(laws) if given["by"] == "observation" else Privileged(laws)
 
 
 def read_fsc(source: str, world: World) -> Controller:

@@ -246,8 +246,7 @@ def two_door_heist(floors: int = 2) -> Process:
 
 
 def three_histories() -> Process:
-    """Three equally likely cues; one question is asked of the first and the third, none of the second: ~ is not an
-    equivalence."""
+    """Three equally likely cues; one question is asked of the first and the third: compatibility is not transitive."""
     third = Fraction(1, 3)
 
     def move(x: tuple[str, int], action: str) -> dict[tuple[str, int], Fraction]:

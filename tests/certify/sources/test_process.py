@@ -28,6 +28,36 @@ def test_a_world_and_a_controller_become_a_process(tmp_path: Path):
     assert answer.codes.count == 1
 
 
+def test_a_table_of_observations_or_of_states_is_an_expert(tmp_path: Path):
+    path = tmp_path / "table.json"
+    heard = {"start": "listen", "hear-left": "open-right", "hear-right": {"open-left": "1"}}
+    path.write_text(json.dumps({"format": "certify-policy/1", "by": "observation", "law": heard}), encoding="utf-8")
+    assert certify_forever(load_process(WORLD, path)).regime == 1
+    seen = {"tiger-left": "open-right", "tiger-right": "open-left"}
+    path.write_text(json.dumps({"format": "certify-policy/1", "by": "state", "law": seen}), encoding="utf-8")
+    answer = certify_forever(load_process(WORLD, path))
+    assert answer.regime == 2
+    assert answer.certified
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"by": "node", "law": {}}, "by: expected 'observation', or 'state'"),
+        ({"by": "state", "law": {"tiger-left": 1}}, "law.tiger-left: expected text"),
+        ({"by": "state", "law": {"tiger-left": "listen"}}, "no law for the state 'tiger-right'"),
+        ({"by": "observation", "law": {"start": "listen"}}, "no move from 'start' after 'listen' and 'hear-left'"),
+        ({"by": "observation", "law": {"start": {"listen": "1/2"}}}, "sum to 1/2"),
+        ({"by": "state"}, "the key 'law' is missing"),
+    ],
+)
+def test_bad_tables_are_named(document: dict[str, object], reason: str, tmp_path: Path):
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({"format": "certify-policy/1", **document}), encoding="utf-8")
+    with pytest.raises(UserError, match=reason):
+        load_process(WORLD, path)
+
+
 @pytest.mark.parametrize(
     ("world", "controller", "reason"),
     [

@@ -1,6 +1,7 @@
 """The command line for every horizon: what it prints and writes, and how it refuses."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -132,3 +133,32 @@ def test_a_move_that_stays_is_a_loop_and_names_are_escaped():
     ElementTree.fromstring(picture)
     assert "a&amp;b" in picture
     assert '\\"o' in to_dot(machine)
+
+
+def test_boxes_do_not_overlap_and_hold_their_arrows():
+    """Arrows begin and end on the rim of the boxes that they join."""
+    machine = certify_forever(build("two-door-heist"), Effort(seconds=0.0)).machine
+    tree = ElementTree.fromstring(to_svg(machine))
+    boxes = [
+        tuple(float(box.attrib[key]) for key in ("x", "y", "width", "height"))
+        for box in tree.findall(".//{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}rect")
+    ]
+    for k, (x, y, width, height) in enumerate(boxes):
+        assert all(abs(x - u) >= width or abs(y - v) >= height for u, v, *_ in boxes[:k])
+    for path in tree.findall(".//{http://www.w3.org/2000/svg}path[@marker-end]"):
+        begin, *_, end = [
+            tuple(map(float, point.split(","))) for point in re.findall(r"[-\d.]+,[-\d.]+", path.attrib["d"])
+        ]
+        for x, y in (begin, end):
+            assert any(
+                (abs(x - u) <= 1 or abs(x - u - w) <= 1 or abs(y - v) <= 1)
+                and u - 1 <= x <= u + w + 1
+                and v - 1 <= y <= v + h + 1
+                for u, v, w, h in boxes
+            )
+
+
+@pytest.mark.parametrize(("name", "picture"), [("delayed-cue", "delayed-cue"), ("two-door-heist", "heist")])
+def test_the_pictures_of_the_docs_are_what_is_drawn(name: str, picture: str):
+    path = Path(__file__).parents[3] / "docs" / "images" / f"for-ever-{picture}.svg"
+    assert path.read_text(encoding="utf-8") == to_svg(certify_forever(build(name)).machine)
