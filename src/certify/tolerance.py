@@ -119,18 +119,28 @@ class _Metric:
         self.laws, self.divergence, self.epsilon = Laws(graph.laws), divergence, epsilon
         self.width, self._limit = len(graph.actions), float(epsilon)
         self.rows = np.array([_row(law, self.width) for law in self.laws.table])
+        radius = self._limit if divergence == "tv" else math.sqrt(self._limit * math.log(2) / 2)  # by Pinsker
+        self._reach = 2 * radius + _MARGIN  # the most by which the probabilities of near laws differ
 
     def chains(self, laws: Ints) -> Ints:
         """The first law of each set of laws that are linked by pairs which one law may stand for."""
+        rows = self.rows[laws]
+        values = rows[:, np.argmax(rows.max(axis=0) - rows.min(axis=0))]  # of the action that differs most
+        order = np.argsort(values, kind="stable")
+        line = values[order]
         home = np.full(len(laws), -1)
         for first in range(len(laws)):
             waiting = [first] if home[first] < 0 else []
             home[waiting] = first
             while waiting:
-                left = np.flatnonzero(home < 0)
-                near = left[self._near(int(laws[waiting.pop()]), laws[left])]
-                home[near] = first
-                waiting += near.tolist()
+                law = waiting.pop()
+                low, high = np.searchsorted(line, [values[law] - self._reach, values[law] + self._reach])
+                left = order[low:high]
+                left = left[home[left] < 0]
+                if len(left):
+                    near = left[self._near(int(laws[law]), laws[left])]
+                    home[near] = first
+                    waiting += near.tolist()
         return laws[home]
 
     def balls(self, laws: Ints) -> Ints:
@@ -159,7 +169,6 @@ class _Metric:
 
     def ranges(self, graph: Graph) -> list[float]:
         """A lower bound of each step: H(C_t | O_t) is at least that of a later state given what came in between."""
-        radius = self._limit if self.divergence == "tv" else math.sqrt(self._limit * math.log(2) / 2)  # by Pinsker
         tree = all((level.paths == 1).all() for level in graph.levels)
         bounds: list[float] = []
         for t, level in enumerate(graph.levels):
@@ -167,7 +176,7 @@ class _Metric:
             for later in graph.levels[t:]:
                 if later is not level:
                     key = rank(pair(pair(key[later.parent], later.arrival), later.observation))[0]
-                best = max(best, _range_bound(key, self.rows[later.law], later.mass, 2 * radius + _MARGIN))
+                best = max(best, _range_bound(key, self.rows[later.law], later.mass, self._reach))
                 if not tree:
                     break
             bounds.append(best)
