@@ -1,6 +1,7 @@
 """``python -m certify``: from a model file or a zoo name to the exact memory it needs, also at every horizon."""
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -136,10 +137,11 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
 
     model = _load(options, rest)
     answer = certify(model, options.objective, seconds=options.seconds, stoppable=True)
-    from certify.by_label import LabelRates, hidden_part, rates_by_label, read_labels, table, to_json
+    from certify.by_label import LabelRates, hidden_part, rates_by_label, read_labels, table, to_dict
     from certify.certificate import certificate_lines
     from certify.machines.exports import EXPORTS
     from certify.show import show
+    from certify.stationary.frames import stacks_of_model
 
     rates: list[LabelRates] = []
     if options.by_hidden is not None:
@@ -154,11 +156,18 @@ def _finite(options: argparse.Namespace, rest: list[str]) -> _Result:
 
     def tell() -> None:
         show(answer)
+        for stack in stacks_of_model(model.graph):
+            print(f"Frames: {stack.text}.")
         if rates:
             print(table(rates))
 
+    def document() -> str:
+        stacks = [{"actions": f.actions, "k": f.k, "text": f.text} for f in stacks_of_model(model.graph)]
+        more = {"frames": stacks, **({"by_label": to_dict(rates)} if rates else {})}
+        return json.dumps({**answer.to_dict(), **more}, indent=1, ensure_ascii=False) + "\n"
+
     texts = {
-        "json": lambda name: to_json(answer, rates),
+        "json": lambda name: document(),
         "machine": lambda name: EXPORTS[Path(name).suffix](answer.machine),
         "certificate": lambda name: certificate_lines(answer),
         "model_json": lambda name: model.to_json(),

@@ -98,12 +98,9 @@ def table(rates: Sequence[LabelRates]) -> str:
     return "\n".join(lines)
 
 
-def to_json(answer: Answer, rates: Sequence[LabelRates]) -> str:
-    """The answer, with the key `by_label` if there are any."""
-    if not rates:
-        return answer.to_json()
-    told = {one.label: {"weight": [str(w) for w in one.weight], "bits": one.bits, "mean": one.mean} for one in rates}
-    return json.dumps({**answer.to_dict(), "by_label": told}, indent=1, ensure_ascii=False) + "\n"
+def to_dict(rates: Sequence[LabelRates]) -> dict[str, Any]:
+    """The value of the answer's key `by_label`."""
+    return {one.label: {"weight": [str(w) for w in one.weight], "bits": one.bits, "mean": one.mean} for one in rates}
 
 
 def _rows(model: Model, labels: Labels) -> np.ndarray:

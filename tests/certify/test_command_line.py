@@ -19,6 +19,7 @@ import pytest
 from certify import certify
 from certify.__main__ import main
 from certify.core import relations
+from certify.stationary.frames import frames_of_model
 from certify.zoo import build, instances
 
 answer = import_module("certify.answer")  # the package has a function of that name
@@ -484,3 +485,14 @@ def test_without_being_asked_to_go_on_ctrl_c_ends_certify(monkeypatch: pytest.Mo
     monkeypatch.setattr(answer, "floors", interrupt)
     with pytest.raises(KeyboardInterrupt):
         certify(build("gap"))
+
+
+def test_the_frames_of_a_finite_model_are_told(capsys: pytest.CaptureFixture[str]):
+    """Two cues and two waits: the first observation is asked for at the last decision."""
+    assert main(["gap", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    by_kind = {stack["actions"]: stack for stack in document["frames"]}
+    assert by_kind[True]["k"] <= by_kind[False]["k"]
+    assert by_kind[False]["k"] == frames_of_model(build("gap").graph, actions=False).k
+    assert main(["gap"]) == 0
+    assert f"Frames: {by_kind[True]['text']}." in capsys.readouterr().out

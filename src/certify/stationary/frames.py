@@ -21,6 +21,7 @@ from certify.stationary.windows import distance
 
 Padding = Literal["mark", "repeat"]
 MOST_PAIRS = 5_000_000
+MOST_HISTORIES = 50_000  # of a finite model whose frames are counted beside everything else
 Word = tuple[tuple[str, str], ...]  # (action, observation), …
 
 
@@ -59,6 +60,8 @@ class Frames:
         kind = "observations and actions" if self.actions else "observations"
         if self.k is not None:
             close = f" within {self.within} in total variation" if self.within else ""
+            if not self.k:
+                return f"the present observation alone fixes the law{close}"
             return f"the last {self.k} {kind} and the present observation fix the law{close}"
         if self.loop is None:
             return f"no finite stack of {kind} fixes the law, however far it reaches back before the first step"
@@ -69,6 +72,16 @@ class Frames:
 def frames_of_model(graph: Graph, actions: bool = True, padding: Padding = "mark") -> Frames:
     """The same question for a finite model; the policy is not told the step."""
     return frames(model_observer(graph), actions, padding)
+
+
+def stacks_of_model(graph: Graph) -> tuple[Frames, ...]:
+    """Both stacks of a finite model, with actions and by observations alone; none where it is too large to ask."""
+    if sum(level.size for level in graph.levels) > MOST_HISTORIES:
+        return ()
+    try:
+        return frames_of_model(graph), frames_of_model(graph, actions=False)
+    except TooMany:
+        return ()
 
 
 def frames(observer: Observer, actions: bool = True, padding: Padding = "mark", within: Rational = 0) -> Frames:
