@@ -1,4 +1,4 @@
-"""Figures of the paper that are no cell of trained runs, and how ours are found.
+"""Figures of the paper that are not cells of trained runs, and how ours are computed.
 
 A figure is *derived* from the ledgers of the runs, or *measured*: then `python -m reproduction figures-measure NAME…`
 computes it once and keeps it in results/figures/NAME.jsonl.

@@ -124,7 +124,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def count_part(ours: Count, paper: Count, better: Better, p: P) -> Part:
-    """Sufficient seeds; counts that are far apart without a significant difference are no agreement."""
+    """Sufficient seeds; counts that are far apart without a significant difference are not an agreement."""
     if p.raw >= LEVEL:
         return Part("count", "near" if abs(ours.share - paper.share) <= SHARE_TOLERANCE else "unclear")
     if better != ("higher" if ours.share > paper.share else "lower"):

@@ -24,8 +24,8 @@ RULES: dict[Name, str] = {
 CAVEATS = (
     "A flag is an alarm, not a proof of a leak: correct allows 5 % of errors, and a uniform binary class with a "
     "symmetric 4 % error has H(G|C) = 0.242 bit and S_G = 0.758, which fails the gate without any leak.",
-    "No flag is no clearance: a code may keep other content at a high rate (A stays silent), or copy a visible leak "
-    "into itself (B′ stays silent); the flags do not grow with the leak.",
+    "Without a flag nothing is proved: a code may keep other content at a high rate (A stays silent), or copy a "
+    "visible leak into itself (B′ stays silent); the flags do not grow with the leak.",
     "Only a probe of the raw observations tests whether they reveal a class that the symbol does not credit.",
 )
 

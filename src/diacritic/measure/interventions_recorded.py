@@ -22,7 +22,7 @@ PIXEL_PAIRS = 64  # the same where every step of a history is an image
 
 
 @torch.no_grad()
-def interventions_watched(run: StoredRun, demos: Demos, laws: Ints, decisions: Sequence[int]) -> list[Control]:
+def recorded_interventions(run: StoredRun, demos: Demos, laws: Ints, decisions: Sequence[int]) -> list[Control]:
     """Interventions before each decision, and the episode boundary; `laws` G_t [T, N] are the expert's classes."""
     if memory_of(run.architecture).state != "carrier":
         return []

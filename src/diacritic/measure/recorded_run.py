@@ -14,7 +14,7 @@ from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import CORRECT, LOW_RATE, RULES, Evidence
 from diacritic.measure.gates import THRESHOLD, Gate, full, kept, task_gate
 from diacritic.measure.interventions_closed_loop import attribute_closed_loop
-from diacritic.measure.interventions_recorded import interventions_watched
+from diacritic.measure.interventions_recorded import recorded_interventions
 from diacritic.measure.own_occupancy import own_classes
 from diacritic.measure.rate_controls import rate_controls
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
@@ -100,7 +100,7 @@ def _examine(run: StoredRun, judged: _Judged, more: list[Control], episodes: str
         *_sufficiency(evaluation, judged, task),
         *rate_controls(judged.trace.codes[0], classes, demos, task, reported),
         construction(run.architecture),
-        *interventions_watched(run, demos, classes.action, list(task.decisions.values())),
+        *recorded_interventions(run, demos, classes.action, list(task.decisions.values())),
         *more,
     ]
     occupancy = f"codes on {episodes}, expert occupancy"

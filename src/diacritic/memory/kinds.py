@@ -3,7 +3,7 @@
 from certify.errors import UserError
 from diacritic.memory import (  # noqa: F401  (each registers its kinds)
     bistable,
-    code_cells,
+    code_kinds,
     diagonal,
     frame_stack,
     full_history,

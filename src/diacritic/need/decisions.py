@@ -11,7 +11,7 @@ from diacritic.need.cues import combined, deciding_cues
 from diacritic.need.frame import Frame
 from diacritic.need.past import dependence
 from diacritic.need.ridge import Ints
-from diacritic.need.visibility import HIDDEN, SHOWN, Sight, look, usable
+from diacritic.need.visibility import HIDDEN, SHOWN, Visibility, look, usable
 
 LEVEL = 0.01  # family-wise over steps
 FEWEST = 0.05  # of episodes, in each of several classes that were merged
@@ -28,7 +28,7 @@ class Cue:
     """A labelling of episodes that must be remembered, and its sight in every frame."""
 
     labels: Ints
-    sights: list[Sight]
+    sights: list[Visibility]
     whole: tuple[int, ...] = ()
     """Frames that count as showing it: the last of several, or the step of a choice of the expert's own."""
 
@@ -130,7 +130,7 @@ class Decisions:
         frame, hot, columns = self.data.frames[s], one_hot(labels), self.data.past(s)[0]
         return dependence(hot - frame.predict(hot), columns - frame.predict(columns))[0] * self.data.steps
 
-    def _cleaned(self, s: int, labels: Ints) -> tuple[Ints, list[Sight]]:
+    def _cleaned(self, s: int, labels: Ints) -> tuple[Ints, list[Visibility]]:
         """Labels and sights; where one frame nearly agrees, its classes replace those of the expert's errors."""
         frames = self.data.frames
         sights = look(frames, labels, self.rng)
@@ -145,7 +145,7 @@ class Decisions:
         better = sum(sight.shows_all for sight in renewed[:s]) >= sum(sight.shows_all for sight in sights[:s])
         return (decoded, renewed) if better and not renewed[s].shows_all else (labels, sights)
 
-    def _cue(self, labels: Ints, sights: list[Sight], whole: tuple[int, ...] = ()) -> Cue:
+    def _cue(self, labels: Ints, sights: list[Visibility], whole: tuple[int, ...] = ()) -> Cue:
         """A cue that another decision has already is taken from there, so that names agree."""
         cues = (cue for decision in self.accepted for cue in decision.cues)
         return next(
@@ -175,7 +175,7 @@ class Decisions:
             return Decision([s], labels, p, "short", told=1.0)
         return Decision([s], told, p, "cue", seen, float((told == labels).mean()))
 
-    def _together(self, s: int, labels: Ints, p: float, sights: list[Sight], recent: float) -> Decision:
+    def _together(self, s: int, labels: Ints, p: float, sights: list[Visibility], recent: float) -> Decision:
         """By several frames that each tell a part; averaging where the present is one of them."""
         telling = sorted((t for t in range(s) if sights[t].clear), key=lambda t: -sights[t].share)
         best = max((sights[t].share for t in telling), default=0.0)

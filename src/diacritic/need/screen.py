@@ -11,7 +11,7 @@ from diacritic.need.decisions import LEVEL, Decision, Decisions
 from diacritic.need.modes import modes
 from diacritic.need.past import Gains, dependence, nested_gains
 from diacritic.need.ridge import TOLERANCE, Floats, Ints, Ridge, linear_kernel
-from diacritic.need.visibility import Sight, look
+from diacritic.need.visibility import Visibility, look
 
 WORTH = 0.35  # nats: older frames must halve some squared error to count as a need
 WIDE = 16.0  # squared tolerances: where the present leaves more open, a cue may change how the present is used
@@ -19,7 +19,7 @@ LEAST = 0.25  # bits of a choice that the present must hide
 UNTOLD = 0.7  # of its variance, that the present must leave of a channel which counts as hidden
 
 
-def _hidden_bits(labels: Ints, sight: Sight) -> float:
+def _hidden_bits(labels: Ints, sight: Visibility) -> float:
     """What the present frame does not show of a choice."""
     return entropy(labels) - entropy(sight.blocks[labels])
 

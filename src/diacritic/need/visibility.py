@@ -19,7 +19,7 @@ SHUFFLES = 8  # of each frame; their spread is pooled over frames
 
 
 @dataclass(frozen=True)
-class Sight:
+class Visibility:
     """How much one frame reveals of D: the share of H(D), and the classes that can be told apart in it."""
 
     share: float
@@ -39,7 +39,7 @@ def usable(labels: Ints, decoded: Ints) -> float:
     return information(labels, decoded)
 
 
-def look(frames: Sequence[Frame], labels: Ints, rng: np.random.Generator, shuffles: int = SHUFFLES) -> list[Sight]:
+def look(frames: Sequence[Frame], labels: Ints, rng: np.random.Generator, shuffles: int = SHUFFLES) -> list[Visibility]:
     """The sight of D in every frame."""
     many = [[labels, *(rng.permutation(labels) for _ in range(shuffles))] for _ in frames]
     decoded = [frame.decode(each) for frame, each in zip(frames, many, strict=True)]
@@ -56,7 +56,7 @@ def look(frames: Sequence[Frame], labels: Ints, rng: np.random.Generator, shuffl
         clear = bits > DEVIATIONS * spread
         blocks = _blocks(frame, labels, guesses[0], level) if clear else np.zeros(int(labels.max()) + 1, np.int64)
         hint = _hint(labels, guesses[0], blocks)
-        sights.append(Sight(max(bits, 0.0) / whole if whole else 0.0, clear, blocks, hint))
+        sights.append(Visibility(max(bits, 0.0) / whole if whole else 0.0, clear, blocks, hint))
     return sights
 
 

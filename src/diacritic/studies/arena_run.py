@@ -46,7 +46,7 @@ RESERVE = 20.0
 """Seconds before the limit at which training stops, so that what is trained can be judged."""
 
 
-class Watched(Cohort):
+class ScoredCohort(Cohort):
     """A cohort on a symbolic task that notes at every update whether each run acts correctly after every history."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Training(Part):
         cohort = self.cohort
         late = time.monotonic() > self.stop
         lowers = any(isinstance(term, Rate) for term in cohort.plan.terms)
-        if late or (isinstance(cohort, Watched) and not lowers and cohort.settled):
+        if late or (isinstance(cohort, ScoredCohort) and not lowers and cohort.settled):
             self.end = cohort.step
 
     @property
@@ -148,7 +148,7 @@ def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> It
         if cell.task.recorded:
             cohort = cohort_of(cell, settings.demos, settings.device)
         else:
-            cohort = Watched(_plain(plan_of(cell)), from_model(model_of(cell.task)), settings.device)
+            cohort = ScoredCohort(_plain(plan_of(cell)), from_model(model_of(cell.task)), settings.device)
         yield Training(cohort=cohort, end=0 if certified else cell.steps, cell=cell, stop=stop)
 
 
@@ -164,7 +164,7 @@ def _trained(one: Training) -> Trained:
         one.seconds += time.perf_counter() - begun
     parameters = {name: value.detach().cpu().numpy() for name, value in cohort.parameters.items()}
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
-    first = cohort.first if isinstance(cohort, Watched) else (None,) * len(cohort.plan.runs)
+    first = cohort.first if isinstance(cohort, ScoredCohort) else (None,) * len(cohort.plan.runs)
     diverged = tuple(cohort.optimiser.diverged.tolist())
     return Trained(parameters, diverged, cohort.step, one.seconds, first, device)
 
@@ -199,7 +199,7 @@ def _trials(entrants: Sequence[str], settings: ArenaSettings, rows: Sequence[Row
         cell = cell_of(name, task, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
         plan, data = plan_of(cell), from_model(model_of(task))
         runs = tuple(Run(seed, cell.beta, rate) for rate in RATES for seed in SEARCH_SEEDS)
-        cohort = Watched(_plain(replace(plan, runs=runs)), data, settings.device)
+        cohort = ScoredCohort(_plain(replace(plan, runs=runs)), data, settings.device)
         yield Trial(cohort=cohort, end=cell.steps, cell=cell, stop=stop, entrant=name, size=size)
 
 

@@ -83,7 +83,7 @@ def learned_states(trace: ExpertTrace) -> States:
 def merge_codes(trace: ExpertTrace, count: int, learned: Ints | None = None) -> Merged | None:
     """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`.
 
-    Where the codes of the trace are no codes of the run, `learned` ones give the new ones their numbers.
+    Where the codes of the trace are not those of the run, the `learned` ones give the new ones their numbers.
     """
     states = learned_states(trace)
     merger = Merger(states)

@@ -301,8 +301,8 @@ def unmarked_corridor(signs: int, turns: tuple[int, int], hall: int) -> Model:
         t = len(actions) - 1
         if t < signs:
             return f"sign {bits[t]}" if actions else "start", "on"
-        lap, place = divmod(t - signs, hall + 1)
-        return (f"fork {lap}", f"turn {bits[turns[lap]]}") if place == hall else ("hall", "on")
+        lap, index = divmod(t - signs, hall + 1)
+        return (f"fork {lap}", f"turn {bits[turns[lap]]}") if index == hall else ("hall", "on")
 
     latents = {bits: Fraction(1, 2**signs) for bits in product((0, 1), repeat=signs)}
     return Model.from_latents(1 + signs + 2 * (hall + 1), latents, step)

@@ -399,7 +399,7 @@ def test_live_episodes_that_leave_the_model_are_a_fault() -> None:
 
 
 def test_a_live_episode_must_be_that_of_its_own_hidden_value() -> None:
-    """The cue is drawn anew once the model is built: each single episode is in the model, but under the other value."""
+    """The cue is drawn again once the model is built: each episode is in the model, but under the other value."""
     env = Corridor()
     resets = iter(range(99))
 

@@ -105,7 +105,7 @@ def recorded_again(log: list[Pairs], resamples: int, seed: int) -> list[Interval
 
 @settings(max_examples=8)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=8), st.integers(0, 100))
-def test_small_recordings_are_resampled_and_certified_anew(cues: list[tuple[int, int]], seed: int):
+def test_small_recordings_are_resampled_and_certified_again(cues: list[tuple[int, int]], seed: int):
     log = [two_cues(c) for c in cues]
     recording = from_recordings(log)
     assert recording.small
@@ -139,9 +139,9 @@ def test_kept_cells_follow_the_actions():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "MOST_HISTORIES", 0)
         kept = recording.bootstrap(15)
-    anew = from_recordings(log, laws=laws)
-    assert anew.small
-    assert np.allclose(list(map(list, kept)), list(map(list, anew.bootstrap(15))), atol=1e-12)
+    again = from_recordings(log, laws=laws)
+    assert again.small
+    assert np.allclose(list(map(list, kept)), list(map(list, again.bootstrap(15))), atol=1e-12)
     assert kept[1].low > 0.3
 
 

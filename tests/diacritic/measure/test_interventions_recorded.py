@@ -9,7 +9,7 @@ import torch
 from diacritic.demos.record import record
 from diacritic.measure import interventions_recorded
 from diacritic.measure.interventions import Attribution
-from diacritic.measure.interventions_recorded import interventions_watched
+from diacritic.measure.interventions_recorded import recorded_interventions
 from diacritic.rollout.policies import Policies
 from diacritic.tasks.registry import make as make_task
 from reproduction.attribution import LEARNED, Recording, train
@@ -34,7 +34,7 @@ def test_watched_codes_are_those_of_the_policy(
     monkeypatch.setattr(interventions_recorded, "attribute", attribute)
     (run,) = train(recording, learner, seeds=1, updates=3).runs
     demos = recording.demos.take(slice(LEARNED, None))
-    controls = interventions_watched(run, demos, demos.choices, [5])
+    controls = recorded_interventions(run, demos, demos.choices, [5])
     assert [control.name for control in controls] == ["interventions, expert occupancy", "episode boundary"]
     assert controls[1].passed is True
     player = Policies({name: value[None] for name, value in run.weights.items()}, run.architecture, run.scale)
@@ -52,4 +52,4 @@ def test_watched_codes_are_those_of_the_policy(
 
 def test_a_policy_without_a_code_is_left_alone(recording: Recording) -> None:
     (run,) = train(recording, "gru-8", seeds=1, updates=1).runs
-    assert interventions_watched(run, recording.demos, recording.demos.choices, [5]) == []
+    assert recorded_interventions(run, recording.demos, recording.demos.choices, [5]) == []

@@ -11,7 +11,7 @@ from certify.zoo import build
 from diacritic.files.ledger import read_ledger
 from diacritic.studies import arena, arena_run
 from diacritic.studies.arena import Setting, cell_of
-from diacritic.studies.arena_run import ArenaSettings, Watched, run_cells, search
+from diacritic.studies.arena_run import ArenaSettings, ScoredCohort, run_cells, search
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import task
@@ -26,7 +26,7 @@ def _quiet(line: str) -> None:
 
 def test_a_watched_cohort_knows_when_every_action_was_right_for_the_first_time() -> None:
     cell = cell_of("frames 4", MAZE, Setting(rate=3e-3), 60, 3)
-    cohort = Watched(plan_of(cell), from_model(build("passive-t-maze", L=3)))
+    cohort = ScoredCohort(plan_of(cell), from_model(build("passive-t-maze", L=3)))
     first: list[int | None] = [None] * 3
     for step in range(60):
         with torch.no_grad():

@@ -91,7 +91,7 @@ def test_trained_forecasters_are_found_again(
     assert again is not None
     torch.testing.assert_close(again, first, rtol=0, atol=0)
     other = replace(prepared.data, target=prepared.data.target + 1)
-    with pytest.raises((TypeError, AttributeError)):  # trained anew, which the stand-in cannot
+    with pytest.raises((TypeError, AttributeError)):  # trained again, which the stand-in cannot
         supervise(other, *asked[1:], steps=2, folder=tmp_path)
     assert calls
 

@@ -244,8 +244,8 @@ def test_two_cues_in_the_wait() -> None:
     assert [point.distortion for point in waiting] == [point.distortion for point in later] == eighths
     in_the_wait = [2.0, entropy(3, 3, 2), entropy(6, 2), entropy(7, 1), 0.0]
     assert [point.rate for point in waiting] == pytest.approx(in_the_wait, abs=1e-15)
-    afterwards = [entropy(4, 4), entropy(5, 3), entropy(6, 2), entropy(7, 1), 0.0]
-    assert [point.rate for point in later] == pytest.approx(afterwards, abs=1e-15)
+    expected = [entropy(4, 4), entropy(5, 3), entropy(6, 2), entropy(7, 1), 0.0]
+    assert [point.rate for point in later] == pytest.approx(expected, abs=1e-15)
     actual = gap(graph, 4, Fraction(1, 4))
     assert (actual.lower, actual.upper) == (0.0, actual.gap)
     assert actual.upper == pytest.approx(entropy(1, 3), abs=1e-15)

@@ -6,7 +6,7 @@ from vector_quantize_pytorch import FSQ, LFQ
 
 from certify import UserError
 from certify.zoo import build
-from diacritic.memory.code_cells import Lattice
+from diacritic.memory.code_kinds import Lattice
 from diacritic.memory.finite_machine import code_tables
 from diacritic.memory.kinds import MEMORIES, is_sole_carrier
 from diacritic.memory.protocol import Flow, Inputs

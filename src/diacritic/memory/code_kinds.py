@@ -27,7 +27,7 @@ class CodeMemory(Memory):
 
     @abstractmethod
     def enter(self, parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
-        """What a step adds to the cell, whatever the code is."""
+        """The part of a step that does not depend on the code."""
 
     @abstractmethod
     def move(
