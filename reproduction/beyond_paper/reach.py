@@ -1,4 +1,4 @@
-"""How far each learner goes: one line a cell past the paper, and the updates until its seeds first passed."""
+"""How far each learner goes: one line a cell beyond the paper, and the updates until its seeds first passed."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,7 +24,7 @@ HEAD = (
     "largest surplus (bit)",
     "success",
     "updates to the first",
-    "seconds a run",
+    "seconds per run",
 )
 
 

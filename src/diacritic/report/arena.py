@@ -8,7 +8,7 @@ from diacritic.studies.arena import Score
 from diacritic.studies.tasks import Task
 
 Scores = Mapping[Task, Sequence[Score | None]]
-WIDE, HIGH, LEFT, TOP = 46, 22, 230, 120
+WIDE, HIGH, LEFT, TOP = 32, 24, 272, 130
 NONE, ALL = (0xF7, 0xF4, 0xEC), (0x08, 0x51, 0x9C)
 """Colours of no and of every seed."""
 
@@ -21,13 +21,13 @@ def matrix_svg(names: Sequence[str], scores: Scores) -> str:
         parts.append(f'<text transform="translate({x:g} {TOP - 8}) rotate(-50)">{escape(name)}</text>')
     for j, (task, row) in enumerate(scores.items()):
         y = TOP + j * HIGH
-        parts.append(_text(LEFT - 8, y + 15, task.title, "end"))
+        parts.append(_text(LEFT - 8, y + 17, task.title, "end"))
         parts += [_cell(LEFT + k * WIDE, y, f"{task.title}, {names[k]}", score) for k, score in enumerate(row)]
     bottom = TOP + len(scores) * HIGH
     parts += [_box(LEFT + 24 * k, bottom + 14, 24, 12, shade(k / 8)) for k in range(9)]
-    said = "0 to all seeds sufficient; text: longest episodes, in steps, that half of the seeds solve; empty: not run"
-    parts.append(_text(LEFT + 226, bottom + 24, said))
-    return _svg(LEFT + len(names) * WIDE + 60, bottom + 40, "Sufficient seeds by task and memory", parts)
+    parts.append(_text(LEFT + 226, bottom + 25, "no seed to every seed sufficient; empty: not run"))
+    parts.append(_text(LEFT, bottom + 48, "number: the longest episodes, in steps, that half of the seeds solve"))
+    return _svg(LEFT + max(len(names) * WIDE, 520) + 60, bottom + 62, "Sufficient seeds by task and memory", parts)
 
 
 def _cell(x: float, y: float, label: str, score: Score | None) -> str:
@@ -36,7 +36,7 @@ def _cell(x: float, y: float, label: str, score: Score | None) -> str:
         return f"<g><title>{escape(label)}: not run</title>{empty}</g>"
     fill = shade(score.sufficient / score.seeds)
     said = f"{label}: {score.text} seeds sufficient, success {score.success:.3f}"
-    text = _text(x + WIDE / 2, y + 15, horizon(score.longest), "middle", ink_on(fill))
+    text = _text(x + WIDE / 2, y + 17, horizon(score.longest), "middle", ink_on(fill))
     return f"<g><title>{escape(said)}</title>{_box(x + 1, y + 1, WIDE - 2, HIGH - 2, fill)}{text}</g>"
 
 
@@ -81,7 +81,7 @@ def horizon(steps: int | None) -> str:
     """A number of steps as the matrix has it."""
     if steps is None:
         return "–"
-    return {10_000: "10⁴", 1_000_000: "10⁶"}.get(steps, f"{steps:,}")
+    return {1000: "10³", 10_000: "10⁴", 1_000_000: "10⁶"}.get(steps, f"{steps:,}")
 
 
 def _box(x: float, y: float, width: float, height: float, fill: str) -> str:
@@ -100,4 +100,4 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     back = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
     drawn = "\n".join(parts)
-    return f'{head} font-family="sans-serif" font-size="11"><title>{escape(title)}</title>{back}\n{drawn}\n</svg>\n'
+    return f'{head} font-family="sans-serif" font-size="13"><title>{escape(title)}</title>{back}\n{drawn}\n</svg>\n'

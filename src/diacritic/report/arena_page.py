@@ -38,12 +38,11 @@ def page(
         " have an equal budget; where none is named, a memory has those of its preset."
     )
     lines = [
-        "![Sufficient seeds by task and memory](images/arena/matrix.svg)",
+        "[![Sufficient seeds by task and memory](images/arena/matrix.svg)](images/arena/matrix.svg)",
         "",
         f"{done} of {len(scores) * len(names)} cells have been run.{unequal if tried < every else ''}",
         "",
-        f"Missing: {_missing(names, scores)}.",
-        "",
+        *folded("What is missing", [f"{_missing(names, scores)}."]),
         "![Bits carried against success](images/arena/bits.svg)",
         "",
         "## Longer than trained",
@@ -76,7 +75,7 @@ def _missing(names: Sequence[str], scores: Scores) -> str:
         if ran and left:
             said = ", ".join(left) if len(left) <= len(ran) else f"all but {', '.join(ran)}"
             texts.append(f"{task.title} ({said})")
-    return "; ".join(texts) or "none"
+    return "; ".join(texts) or "nothing"
 
 
 def _length_line(name: str, rows: Sequence[Row]) -> str:

@@ -14,7 +14,7 @@ def provenance(inputs: Inputs, command: str) -> Shown:
     """Shown below the cards."""
     digests = [("model", model.name, model.digest) for model in inputs.models]
     digests += [("recording", demos.task, demos.digest) for demos in inputs.recordings]
-    digests += [("run", run.path.name, run.manifest.plan) for run in inputs.runs]
+    digests += [("run", f"{run.path.name}, plan", run.manifest.plan) for run in inputs.runs]
     return {
         "version": __version__,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
