@@ -228,7 +228,8 @@ of the changed task is proved, and no more.
 *History* is the most that the past reveals beyond the present observation, $H(H_t \\mid O_t)$ at its largest.
 *Required bits* are the least that any imitator must carry at each step, `0 x2, 1 x99` for 0 twice and then 1. *Codes*
 are the fewest labels of one machine that may know the time; where they exceed {codes}, no policy whose memory is
-one of {codes} codes can imitate the expert, however it is trained. *A2*, *A4* and *trans.* are explained in the [theory](theory.md).
+one of {codes} codes can imitate the expert, however it is trained. The [theory](theory.md)
+explains *A2*, *A4* and *trans.*
 
 {table}
 
