@@ -154,7 +154,7 @@ def _bits(row: Row) -> str:
     if row["upper"] is None:
         return "?"
     if row["certified"]:
-        return f"{row['upper']:.4g}"
+        return f"{row['upper'] if row['lower'] else 0:.4g}"
     error = "" if row["error"] == "0" else "~"
     return f"[{row['lower'] or 0:.4g}, {row['upper']:.4g}{error}]"
 

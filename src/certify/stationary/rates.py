@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -145,7 +146,7 @@ def enclosed_rates(relation: Relation, chain: Chain, seconds: float = 2.0) -> Ra
     mass, slack = _named(enclosed[0], inside), LogSum.rational(enclosed[1])
     cells = relation.classes if relation.transitive else _best_cells(relation, mass)
     value = _Pricing(relation, seconds).machine(mass, cells)
-    beat = period(chain.rows, recurrent_classes(chain.rows)[0])
+    beat = math.lcm(*(period(chain.rows, members) for members in recurrent_classes(chain.rows)))
     lower = max(LogSum(), value.lower - slack)
     return Rates(Bits(lower, value.upper + slack), None, None, (), beat, (), chain.size, cells)
 

@@ -1,14 +1,18 @@
 """Long runs in floating point: the interval holds the exact bits, and nothing is claimed where it would be wide."""
 
+import random
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
 from stationary_twin import random_process, random_sparse_process
 
 from certify.stationary import answer as answers
 from certify.stationary.answer import Effort, certify_forever
 from certify.stationary.chain import Chain
-from certify.stationary.enclosure import WIDEST, enclosed_masses
+from certify.stationary.enclosure import WIDEST, enclosed_law, enclosed_masses
+from certify.stationary.longrun import long_run
 from certify.stationary.machine import StationaryMachine, right_for_ever
 from certify.stationary.rates import enclosed_rates, rates_chain
 from certify.stationary.zoo import build
@@ -58,12 +62,37 @@ def test_brackets_without_classes_agree():
     assert enclosed > 5
 
 
-def test_two_recurrent_classes_and_slow_chains_are_left_alone():
+def random_chain(rng: random.Random, size: int, classes: int) -> Chain:
+    """States that lead anywhere, and some sets that are never left."""
+    closed = [list(range(size + 3 * k, size + 3 * k + 3)) for k in range(classes)]
+    everything = [*range(size), *(i for part in closed for i in part)]
+
+    def row(targets: list[int]) -> dict[int, Fraction]:
+        weights = {j: rng.randint(1, 5) for j in rng.sample(targets, min(len(targets), 3))}
+        return {j: Fraction(w, sum(weights.values())) for j, w in weights.items()}
+
+    rows = [row(everything) for _ in range(size)] + [row(part) for part in closed for _ in part]
+    start = row(list(range(size)) if size else everything)
+    return Chain([start.get(i, Fraction(0)) for i in everything], rows, everything)
+
+
+@given(seed=integers(0, 10**9), size=integers(0, 12), classes=integers(1, 4))
+def test_several_classes_are_entered_as_often_as_they_are(seed: int, size: int, classes: int):
+    chain = random_chain(random.Random(seed), size, classes)
+    found = enclosed_law(chain)
+    assert found is not None
+    law, distance = found
+    apart = sum(abs(Fraction(p) - q) for p, q in zip(law.tolist(), long_run(chain).mean, strict=True)) / 2
+    assert apart <= Fraction(distance) <= Fraction(1, 10**9)
+
+
+def test_slow_chains_are_left_alone():
     one = Fraction(1)
-    assert enclosed_masses(Chain([one / 2, one / 2], [{0: one}, {1: one}], [0, 1]), [0, 0]) is None
     rare = Fraction(1, 10**12)  # the time until the root is so long that rounding decides
     slow = Chain([one, Fraction(0)], [{0: 1 - rare, 1: rare}, {0: rare, 1: 1 - rare}], [0, 1])
     assert enclosed_masses(slow, [0, 0]) is None
+    late = Chain([one, Fraction(0), Fraction(0)], [{0: 1 - 2 * rare, 1: rare, 2: rare}, {1: one}, {2: one}], [0, 1, 2])
+    assert enclosed_masses(late, [0, 0, 0]) is None
     assert WIDEST <= 1e-7
 
 
