@@ -55,7 +55,8 @@ def enclosed_law(chain: Chain) -> tuple[Floats, float] | None:
 
 def _class_law(source: Places, target: Places, weight: Floats, size: int) -> tuple[Floats, float] | None:
     """The law of a recurrent class, with its total variation from the true one, at most."""
-    solved = _solve(source, target, weight, 0, size)
+    root = 0
+    solved = _solve(source, target, weight, root, size)
     if solved is not None:  # again, with a state that is visited often: the times until it are shorter
         root = int(solved[0].argmax())
         solved = _solve(source, target, weight, root, size)
