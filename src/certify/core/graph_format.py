@@ -14,7 +14,7 @@ import numpy as np
 from certify.core.exact import brief
 from certify.core.graph import Graph, average
 from certify.core.merged import Node, assemble
-from certify.core.reading import Numbers, index_name, mapping, rational, text, total
+from certify.core.reading import Numbers, index_name, listed, mapping, rational, text, total
 from certify.errors import UserError
 
 FORMAT = "certify-graph/1"
@@ -55,8 +55,8 @@ def read(document: Mapping[str, Any]) -> Graph:
     """Validate a document and assemble its graph."""
     mapping(document, "", {"format", "horizon", "levels", "name", "notes"}, {"horizon", "levels"})
     raw = [
-        _list(mapping(level, f"levels[{t}]", {"nodes"}, {"nodes"})["nodes"], f"levels[{t}].nodes")
-        for t, level in enumerate(_list(document["levels"], "levels"))
+        listed(mapping(level, f"levels[{t}]", {"nodes"}, {"nodes"})["nodes"], f"levels[{t}].nodes")
+        for t, level in enumerate(listed(document["levels"], "levels"))
     ]
     horizon = rational(document["horizon"], "horizon")
     if not raw or horizon != len(raw):
@@ -74,12 +74,6 @@ def read(document: Mapping[str, Any]) -> Graph:
     return assemble(levels, tuple(reader.observations), tuple(reader.actions), reader.laws)
 
 
-def _list(value: Any, where: str, size: int | None = None) -> list[Any]:
-    if not isinstance(value, list) or (size is not None and len(value) != size):
-        raise UserError(where, f"expected a list of {size}" if size else "expected a list")
-    return value
-
-
 class _Reader(Numbers):
     """Nodes and edges of a document, with the names and laws that they share."""
 
@@ -87,10 +81,10 @@ class _Reader(Numbers):
         """A node without its edges."""
         keys = {"obs", "laws", "edges"} | ({"mass"} if t == 0 else set())
         mapping(item, where, keys, keys)
-        _list(item["edges"], f"{where}.edges")
+        listed(item["edges"], f"{where}.edges")
         shares: dict[int, Fraction] = {}
-        for entry in _list(item["laws"], f"{where}.laws"):
-            share, law = _list(entry, f"{where}.laws", 2)
+        for entry in listed(item["laws"], f"{where}.laws"):
+            share, law = listed(entry, f"{where}.laws", 2)
             which, _ = self.law(mapping(law, f"{where}.laws", None, ()), lambda: f"{where}.laws")
             shares[which] = total([shares.get(which, Fraction(0)), rational(share, f"{where}.laws")], f"{where}.laws")
         if min(shares.values(), default=0) <= 0 or total(shares.values(), f"{where}.laws") != 1:
@@ -109,7 +103,7 @@ class _Reader(Numbers):
             raise UserError(where, "the last level has no edges")
         drawn: dict[int, Fraction] = {}
         for entry in edges:
-            name, child, probability = _list(entry, where, 3)
+            name, child, probability = listed(entry, where, 3)
             p, k, action = rational(probability, where), rational(child, where), self.actions.get(text(name, where), -1)
             if k.denominator != 1 or not 0 <= k < len(following):
                 raise UserError(where, f"expected the number of a node of the next level, not {brief(k)}")

@@ -280,6 +280,13 @@ def mapping(value: Any, where: str, allowed: Iterable[str] | None, required: Ite
     return value
 
 
+def listed(value: Any, where: str, size: int | None = None) -> list[Any]:
+    """A list, of so many entries where that is given."""
+    if not isinstance(value, list) or (size is not None and len(value) != size):
+        raise UserError(where, "expected a list" if size is None else f"expected a list of {size}")
+    return value
+
+
 def _shown(value: Any) -> str:
     """A value as one short piece of text."""
     if isinstance(value, Mapping | list):

@@ -1,16 +1,16 @@
 """Experts from files: controllers, tables, policy graphs of pomdp-solve, alpha vectors of pomdp-solve and APPL."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from certify.core.reading import parse_document, rational, read_text
+from certify.core.reading import listed, parse_document, rational, read_text, text
 from certify.errors import UserError
 from certify.stationary.beliefs import AlphaVectors
-from certify.stationary.process import fields, listed, number, text
+from certify.stationary.process import fields, number
 from certify.stationary.world import START, Controller, Privileged, World
 
 POLICY_FORMAT = "certify-policy/1"
@@ -88,11 +88,11 @@ def read_fsc(source: str, world: World) -> Controller:
 _FSC = ("action_function", "update_function")
 
 
-def _labels(given: dict[str, Any], key: str, default: Sequence[str]) -> Sequence[str]:
+def _labels(given: Mapping[str, Any], key: str, default: Sequence[str]) -> Sequence[str]:
     return [text(name, key) for name in listed(given[key], key)] if given.get(key) is not None else default
 
 
-def _table(given: dict[str, Any], key: str, node: int) -> list[Any]:
+def _table(given: Mapping[str, Any], key: str, node: int) -> list[Any]:
     rows = listed(given.get(key), key)
     if node >= len(rows):
         raise UserError(key, f"has no row for node {node}")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from certify.core.exact import Ints
-from certify.core.reading import parse_document
+from certify.core.reading import listed, parse_document, text
 from certify.errors import OffSupportError, UserError
 from certify.stationary.observer import Observer
 from certify.stationary.posteriors import Steps, Vector, mixture
-from certify.stationary.process import Process, distribution, fields, listed, number, text
+from certify.stationary.process import Process, distribution, fields, number
 
 FORMAT = "certify-machine/2"
 Law = dict[str, Fraction]

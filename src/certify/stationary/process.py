@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from certify.core.graph import Law
 from certify.core.model import Model
-from certify.core.reading import Rational, parse_document, rational
+from certify.core.reading import Rational, listed, mapping, parse_document, rational, text
 from certify.errors import UserError
 
 FORMAT = "certify-process/1"
@@ -23,7 +23,6 @@ MOST_STATES = 2_000_000
 S = TypeVar("S", bound=Hashable)
 Row = tuple[tuple[int, Fraction], ...]  # (state, probability) by state, no zeros
 LawLike = Mapping[str, Rational] | str
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character: JSON can say it, UTF-8 cannot
 
 
 @dataclass(frozen=True)
@@ -249,27 +248,12 @@ def _row(given: Any, where: str, size: int) -> Row:
     return tuple(sorted(distribution(row, where).items()))
 
 
-def fields(given: Any, where: str, needed: set[str] | None = None, optional: set[str] | None = None) -> dict[str, Any]:
+def fields(
+    given: Any, where: str, needed: Set[str] | None = None, optional: Set[str] = frozenset()
+) -> Mapping[str, Any]:
     """An object whose keys are the ones named (any keys where none are named), each given once."""
-    if not isinstance(given, dict):
-        raise UserError(where, "expected an object")
-    twice = getattr(given, "duplicate", None)
-    if twice is not None:
-        raise UserError(where, f"the key {twice!r} is given twice")
-    for key in given:
+    for key in mapping(given, where, None if needed is None else needed | optional, needed or ()):
         text(key, where)
-    if needed is not None:
-        missing, unknown = sorted(needed - given.keys()), sorted(given.keys() - needed - (optional or set()))
-        if missing or unknown:
-            problem = f"the key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
-            raise UserError(where, problem)
-    return given
-
-
-def listed(given: Any, where: str) -> list[Any]:
-    """A list."""
-    if not isinstance(given, list):
-        raise UserError(where, "expected a list")
     return given
 
 
@@ -277,10 +261,3 @@ def number(given: Any) -> int | None:
     """A whole number of at most nine digits, as a document or Python gives it; None for anything else."""
     whole = type(given) is not str and not isinstance(given, bool) and re.fullmatch("[0-9]{1,9}", str(given))
     return int(str(given)) if whole else None
-
-
-def text(given: Any, where: str) -> str:
-    """A name."""
-    if type(given) is not str or _SURROGATE.search(given):
-        raise UserError(where, "expected text")
-    return given

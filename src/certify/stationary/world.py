@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from certify.core.reading import parse_document
+from certify.core.reading import listed, parse_document, text
 from certify.errors import UserError
-from certify.stationary.process import LawLike, Process, distribution, fields, listed, text
+from certify.stationary.process import LawLike, Process, distribution, fields
 
 START = "start"  # O_1 of a world that shows nothing before the first action
 CONTROLLER_FORMAT = "certify-controller/1"

@@ -48,7 +48,7 @@ def test_a_table_of_observations_or_of_states_is_an_expert(tmp_path: Path):
         ({"by": "state", "law": {"tiger-left": "listen"}}, "no law for the state 'tiger-right'"),
         ({"by": "observation", "law": {"start": "listen"}}, "no move from 'start' after 'listen' and 'hear-left'"),
         ({"by": "observation", "law": {"start": {"listen": "1/2"}}}, "sum to 1/2"),
-        ({"by": "state"}, "the key 'law' is missing"),
+        ({"by": "state"}, 'the key "law" is missing'),
     ],
 )
 def test_bad_tables_are_named(document: dict[str, object], reason: str, tmp_path: Path):

@@ -110,7 +110,7 @@ def test_machines_survive_their_document_and_run():
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        ("{}", "the key 'codes' is missing"),
+        ("{}", 'the key "codes" is missing'),
         ('{"format": "x", "codes": 1, "first": {}, "moves": [], "laws": []}', "format: expected"),
         ('{"format": "certify-machine/2", "codes": 0, "first": {}, "moves": [], "laws": []}', "codes: expected"),
         (

@@ -119,7 +119,7 @@ def edited(**changes: object) -> str:
         (edited(states=[{"obs": "o", "law": {"a": 2}}], start=[[0, 1]]), r"states\[0\].law: not a distribution"),
         (edited(states=[{"obs": "o", "law": {"a": -1, "b": 2}}], start=[[0, 1]]), "not a distribution"),
         (edited(states=[{"obs": "o", "law": {"a": 1}, "moves": {"b": [[0, 1]]}}], start=[[0, 1]]), "leave it out"),
-        (edited(states=[{"obs": "o", "law": {"a": 1}, "move": {}}], start=[[0, 1]]), "unknown key 'move'"),
+        (edited(states=[{"obs": "o", "law": {"a": 1}, "move": {}}], start=[[0, 1]]), 'unknown key "move"'),
         ('{"format": "certify-process/1", "states": [], "states": [], "start": []}', "given twice"),
     ],
 )
@@ -140,7 +140,7 @@ def test_bad_processes_are_refused_in_one_line(document: str, reason: str):
         ({"moves": [["0", "x", "L"], ["0", "x", "L"]]}, r"moves\[1\]: the same move"),
         ({"first": {"elsewhere": "0"}}, "controller.first: no node for the first observation 'start'"),
         ({"first": 3}, "first: expected text"),
-        ({"extra": 3}, "unknown key 'extra'"),
+        ({"extra": 3}, 'unknown key "extra"'),
     ],
 )
 def test_bad_controllers_are_refused_in_one_line(changes: dict[str, object], reason: str):
