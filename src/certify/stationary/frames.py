@@ -62,7 +62,9 @@ class Frames:
             close = f" within {self.within} in total variation" if self.within else ""
             if not self.k:
                 return f"the present observation alone fixes the law{close}"
-            return f"the last {self.k} {kind} and the present observation fix the law{close}"
+            one = "observation and action" if self.actions else "observation"
+            past = f"last {self.k} {kind}" if self.k > 1 else f"previous {one}"
+            return f"the {past} and the present observation fix the law{close}"
         if self.loop is None:
             return f"no finite stack of {kind} fixes the law, however far it reaches back before the first step"
         one, other = (" ".join(self.loop.history(k, 2)) for k in (0, 1))
