@@ -79,9 +79,9 @@ def random_chain(rng: random.Random, size: int, classes: int) -> Chain:
 @given(seed=integers(0, 10**9), size=integers(0, 12), classes=integers(1, 4))
 def test_several_classes_are_entered_as_often_as_they_are(seed: int, size: int, classes: int):
     chain = random_chain(random.Random(seed), size, classes)
-    found = enclosed_law(chain)
-    assert found is not None
-    law, distance = found
+    enclosed = enclosed_law(chain)
+    assert enclosed is not None
+    law, distance = enclosed
     apart = sum(abs(Fraction(p) - q) for p, q in zip(law.tolist(), long_run(chain).mean, strict=True)) / 2
     assert apart <= Fraction(distance) <= Fraction(1, 10**9)
 
