@@ -37,7 +37,11 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", nargs="?", help="a model (.json, .npz, .kiss2) or the name of a zoo instance")
+    parser.add_argument(
+        "model",
+        nargs="?",
+        help="a model (.json, .npz, .kiss2), a world (.pomdp, .drn, .prism, .jani), or the name of a zoo instance",
+    )
     parser.add_argument("--list", action="store_true", help="list the zoo's instances and their parameters")
     parser.add_argument("--json", metavar="OUT", help="write the answer as JSON; - is standard output")
     parser.add_argument("--plot", metavar="OUT", help="write the staircase as a picture (.png, .svg, .pdf)")
@@ -207,8 +211,12 @@ def _refuse_stationary_options(parser: argparse.ArgumentParser, options: argpars
     for name in ("optimal", "horizon"):
         if getattr(options, name) is not None and not world:
             raise UserError(f"--{name}", f"is for a world ({', '.join(_WORLDS)})")
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise UserError(f"--{name}", f"expected at least 1 step, not {getattr(options, name)}")
     if world and (options.optimal or (options.controller and options.horizon)):
         return
+    if world and options.controller:
+        raise UserError("--controller", "says who acts; add --horizon H for the first H steps, or --forever for all")
     for name in ("controller", "constants", "check", "discount", "window", "steps"):
         if getattr(options, name) != parser.get_default(name):
             raise UserError(f"--{name}", "answers a question about every horizon; add --forever")

@@ -438,6 +438,10 @@ def test_a_world_with_its_best_policy(capsys: pytest.CaptureFixture[str]) -> Non
     assert "a world has no last step; add --optimal H, --controller FILE --horizon H" in capsys.readouterr().err
     assert main(["gap", "--optimal", "2"]) == 2
     assert "--optimal: is for a world" in capsys.readouterr().err
+    assert main([path, "--optimal", "0"]) == 2
+    assert "--optimal: expected at least 1 step, not 0" in capsys.readouterr().err
+    assert main([path, "--controller", "fsc.json"]) == 2
+    assert "--controller: says who acts; add --horizon H for the first H steps, or --forever" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ without a common factor, and what a state does at one step is asked once and kep
 """
 
 import math
+import random
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -33,6 +34,7 @@ from certify.progress import working
 S = TypeVar("S", bound=Hashable)
 Belief = tuple[tuple[int, int], ...]  # (state, weight), by state; the weights have no common factor
 Kernel = list[tuple[tuple[int, int], int, int]]  # ((action, next observation), next state, weight)
+_PROBE, _AHEAD = 2_000, 16  # posteriors at one step, from which on random histories look so many steps ahead
 
 
 @dataclass
@@ -71,9 +73,15 @@ def generate(
     layers: list[Layer] = []
     beliefs = world.begin(_law(start, lambda: "start"))
     layer = Layer([o for o, _ in beliefs], list(beliefs.values()))
+    probed = False
     with working("building the model") as say:
         for t in range(1, horizon + 1):
             layers.append(layer)
+            if len(beliefs) > most:
+                raise _too_many(f"more than {most:,} different posteriors at step {t} of {horizon}")
+            if not probed and len(beliefs) > _PROBE and t < horizon:
+                probed = True
+                _refuse_large(world, t, min(horizon, t + _AHEAD), list(beliefs), most)
             states = sorted({state for _, belief in beliefs for state, _ in belief})
             law = {s: world.law(t, s)[0] for s in states}
             kernel = world.kernel(t, states) if t < horizon else {}
@@ -84,8 +92,7 @@ def generate(
             for k, (_, belief) in enumerate(beliefs):
                 if k % 1024 == 0:
                     if len(masses) > most:
-                        reason = f"more than {most:,} different posteriors at step {t + 1} of {horizon}"
-                        raise UserError("horizon", f"{reason}: shorten it, give fewer symbols, or raise `most`")
+                        raise _too_many(f"more than {most:,} different posteriors at step {t + 1} of {horizon}")
                     say(f"step {t} of {horizon}, {k:,} of {len(beliefs):,} merged histories")
                 shares: dict[int, int] = {}
                 for state, weight in belief:
@@ -101,6 +108,32 @@ def generate(
                     layer.edges.append((k, action, child, flow))
             beliefs, layer = following, Layer([o for o, _ in following], _lowest(masses))
     return _assemble(layers, tuple(world.observations), tuple(world.actions), world.laws)
+
+
+def _refuse_large(world: "_World[Any]", t: int, end: int, beliefs: list[tuple[int, Belief]], most: int) -> None:
+    """Refuse at once what is in all likelihood too much: of so many random histories, no two have the same posterior.
+
+    If there were no more than `most` posteriors, that would have a probability below e⁻¹⁰, however they are drawn.
+    """
+    rng, walks = random.Random(0), math.isqrt(20 * most) + 2
+    away = _World(world.observe, world.expert, world.move)  # its numbers are its own
+    met: set[tuple[int, Belief]] = set()
+    for _ in range(walks):
+        seen, belief = rng.choice(beliefs)
+        belief = tuple((away.number(world.values[state]), weight) for state, weight in belief)
+        for step in range(t, end):
+            after = _follow(belief, away.kernel(step, [state for state, _ in belief]))
+            _, seen = word = rng.choice(sorted(after))
+            belief = _primitive(after[word])
+        if (seen, belief) in met:
+            return
+        met.add((seen, belief))
+    alike = f"of {walks:,} random histories no two have the same one"
+    raise _too_many(f"in all likelihood more than {most:,} different posteriors at step {end} ({alike})")
+
+
+def _too_many(reason: str) -> UserError:
+    return UserError("horizon", f"{reason}; shorten it, give fewer symbols, or raise `most`")
 
 
 @dataclass

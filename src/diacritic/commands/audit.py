@@ -70,9 +70,8 @@ def find_policy(spec: str) -> Any:
         if not hasattr(target, part):
             raise UserError(spec, f"{module} has no {name!r}")
         target = getattr(target, part)
-    is_function = callable(target) and not any(
-        hasattr(target, method) for method in ("step", "act", "predict", "reset")
-    )
+    methods = ("step", "act", "predict", "reset", "forward")
+    is_function = callable(target) and not any(hasattr(target, method) for method in methods)
     return target() if isinstance(target, type) or is_function else target
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certify import Model, UserError
+from certify.core import merged
 from certify.core.merged import unfold
 from certify.sources.adapter import Adapter, to_model
 
@@ -131,5 +132,35 @@ def test_posteriors_beyond_the_limit_are_refused() -> None:
     def shown(t: int, state: int) -> str:
         return str(state)
 
-    with pytest.raises(UserError, match=r"horizon: more than 1,000 different posteriors at step 1[23] of 20"):
+    with pytest.raises(UserError, match=r"horizon: more than 1,000 different posteriors at step 11 of 20"):
         Model.from_generative(20, {1: 1}, shown, lambda t, state: "wait", move, most=1000)
+
+
+def test_posteriors_that_never_meet_are_refused_long_before_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every choice of the expert stays in the state; a random look ahead finds no two alike."""
+    monkeypatch.setattr(merged, "_PROBE", 100)
+    steps: list[int] = []
+
+    def observe(t: int, state: str) -> str:
+        steps.append(t)
+        return "dark"
+
+    with pytest.raises(UserError, match=r"in all likelihood more than 100,000 .* at step 24 \(of 1,416 random hist"):
+        Model.from_generative(
+            59, {"": 1}, observe, lambda t, s: {"0": "1/2", "1": "1/2"}, lambda t, s, a: s + a, most=100_000
+        )
+    assert max(steps) == 24
+
+
+def test_posteriors_that_meet_again_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk on 300 places has more posteriors than the probe waits for, and never more than 300."""
+    monkeypatch.setattr(merged, "_PROBE", 100)
+    model = Model.from_generative(
+        5,
+        {k: Fraction(1, 300) for k in range(300)},
+        lambda t, s: str(s),
+        lambda t, s: {"left": "1/2", "right": "1/2"},
+        lambda t, s, a: (s + (1 if a == "right" else -1)) % 300,
+        most=300,
+    )
+    assert [level.size for level in model.graph.levels] == [300] * 5

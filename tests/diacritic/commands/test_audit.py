@@ -30,6 +30,27 @@ def test_a_class_in_the_present_folder_is_audited(
     assert json.loads(Path("audit.json").read_text(encoding="utf-8"))["format"] == "diacritic-audit/1"
 
 
+MODULE = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, observation, state=None):
+        return torch.zeros(1, 2), torch.zeros(1, 1)
+
+net = Net()
+"""
+
+
+def test_a_module_that_is_there_already_is_not_called_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audited_module.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = ["audited_module:net", "memory-chain", "bits=1", "delay=2", "--shuffles", "19"]
+    assert main(["audit", *words]) == 0
+    assert capsys.readouterr().out.startswith("audited_module:net on memory-chain")
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
