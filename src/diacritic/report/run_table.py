@@ -19,7 +19,13 @@ def view(runs: Sequence[Run]) -> Shown | None:
     runs = sorted(runs, key=lambda run: not run.recorded)
     lines = [line(run) for run in runs]
     classes = list(dict.fromkeys(name for each in lines for name in each["classes"]))
-    return {"lines": lines, "classes": classes, "chart": closed_loop.chart(runs)}
+    return {"lines": lines, "classes": classes, "has": filled(lines), "chart": closed_loop.chart(runs)}
+
+
+def filled(lines: Sequence[Shown]) -> dict[str, bool]:
+    """Which of the optional columns say something of some run; the others are left out."""
+    verdicts = {name: any(one["verdict"][name] is not None for one in lines) for name in ("surplus", "sole")}
+    return {key: any(one[key] is not None for one in lines) for key in ("interval", "action_error_cm")} | verdicts
 
 
 def line(run: Run) -> Shown:

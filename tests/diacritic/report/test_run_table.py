@@ -30,3 +30,15 @@ def test_symbolic_success_is_exact(tmp_path: Path):
     line = shown["lines"][0]
     assert (line["success"], line["how"], line["interval"]) == (0.25, "exact, every history", None)
     assert line["surplus"] is None
+
+
+def test_columns_that_say_nothing_are_left_out(tmp_path: Path, inputs: Inputs):
+    own = tmp_path / "own"
+    own.mkdir()
+    make_run(own, 0)
+    few, many = view(collect([str(own)]).runs), view(inputs.runs)
+    assert few is not None
+    assert many is not None
+    assert not few["has"]["interval"]
+    assert not few["has"]["action_error_cm"]
+    assert all(many["has"].values())

@@ -54,7 +54,7 @@ function canvas(width, height) {
 }
 
 // Saved pictures carry the colours that the style sheet gives them.
-const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "text-anchor"];
+const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "opacity", "font-size", "font-weight", "text-anchor"];
 function standalone(svg) {
   const copy = svg.cloneNode(true), from = all("*", svg), to = all("*", copy);
   from.forEach((node, k) => { const style = getComputedStyle(node); COPIED.forEach((key) => to[k].setAttribute(key, style.getPropertyValue(key))); });

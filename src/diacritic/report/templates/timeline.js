@@ -130,10 +130,10 @@ function strips(axis, host) {
 
 function drawStrip(axis, item, width) {
   const { gutter, unit, narrow, x } = axis.scale(width), high = narrow ? 30 : 18, above = narrow ? 13 : 0;
-  const svg = canvas(width, high * item.rows.length + 2);
+  const svg = canvas(width, high * item.rows.length + 2), names = []; // names stand above the playhead
   item.rows.forEach((row, k) => {
     const y = high * k + above, name = shorten(row.title, narrow ? width - 8 : gutter - 10);
-    svg.append(hint(shape("text", { x: narrow ? 2 : gutter - 6, y: narrow ? y - 2 : y + 12, "text-anchor": narrow ? "start" : "end" }, name), row.told || row.title));
+    names.push(hint(shape("text", { x: narrow ? 2 : gutter - 6, y: narrow ? y - 2 : y + 12, "text-anchor": narrow ? "start" : "end", class: "row-name" }, name), row.told || row.title));
     for (const [at, length, code, number, second] of row.parts) {
       const what = number === -2 ? "stands for several classes" : number < 0 ? "nothing need be kept" : `${second ? "second code for " : ""}${axis.task.classes[number]}`;
       const group = svg.appendChild(hint(shape("g"), `${row.title}, steps ${at + 1} to ${at + length}: code ${code}, ${what}`));
@@ -145,6 +145,7 @@ function drawStrip(axis, item, width) {
     }
   });
   axis.playhead(svg, width, 0, high * item.rows.length);
+  svg.append(...names);
   return svg;
 }
 
