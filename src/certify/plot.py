@@ -39,7 +39,7 @@ def staircase(answer: Answer, path: Path, by_label: Sequence[LabelRates] = ()) -
     axes.set_title(inert(answer.name) or "memory requirement", parse_math=False)
     axes.set_ylim(bottom=-0.08)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=4)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
