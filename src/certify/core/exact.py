@@ -61,6 +61,9 @@ def pair(first: Ints, second: Ints) -> Ints:
 def representatives(labels: Ints, count: int) -> Ints:
     """The first index that carries each label."""
     first = np.empty(count, np.int64)
+    if count == len(labels):  # each label once
+        first[labels] = np.arange(count)
+        return first
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
     return first
 

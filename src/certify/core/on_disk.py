@@ -162,14 +162,15 @@ def _merge(
             node, count = merge_level(tip.group[0], source, token, run, part)
             edges = _arrows(node, count, source, action, above[0], flow)
         first = representatives(node, count)
+        apart = count == len(node)  # no two histories are merged
         merged = Level(
             tip.observation[first],
             tip.law[first],
-            group_sums(node, tip.mass, count),
+            tip.mass[first] if apart else group_sums(node, tip.mass, count),
             tip.total,
             tip.parent[first],  # as a history of the level before, until that is merged
             tip.arrival[first],
-            np.bincount(node, minlength=count),
+            np.ones(count, np.int64) if apart else np.bincount(node, minlength=count),
             tip.history_entropy,
             {int(node[k]): shares for k, shares in tip.mixed.items()},
             **edges,
@@ -215,9 +216,11 @@ def _distinct(part: Part) -> tuple[Ints, Ints]:
 
 def _arrows(node: Ints, count: int, source: Ints, action: Ints, target: Ints, flow: Ints) -> dict[str, Ints]:
     """The arrows of merged nodes: those of one history each, with the flow of all of them."""
+    first, one_by_one = representatives(node, count), np.arange(count)
+    if count == len(node) == len(source) and np.array_equal(source, one_by_one):  # nothing merged, one arrow each
+        return {"source": one_by_one, "action": action[first], "child": target[first], "flow": flow[first]}
     degree = np.bincount(source, minlength=len(node))
     start = np.cumsum(degree) - degree
-    first = representatives(node, count)
     many = degree[first]
     begin = np.cumsum(many) - many
     edge = np.repeat(start[first] - begin, many) + np.arange(int(many.sum()))

@@ -17,7 +17,7 @@ from certify.core import model as models
 from certify.core import on_disk
 from certify.core.exact import fold
 from certify.core.graph import Episodes, Graph
-from certify.core.on_disk import StoredLevels, merge_level, merge_on_disk
+from certify.core.on_disk import StoredLevels, _arrows, merge_level, merge_on_disk
 from certify.errors import UserError
 
 Parts = dict[str, Any]
@@ -128,3 +128,12 @@ def test_bad_folders_engines_and_weights_are_named(tmp_path: Path, monkeypatch: 
         Model.from_arrays(row, row, engine="spark")  # pyright: ignore[reportArgumentType]
     with pytest.raises(UserError, match="weights: sum to more than"):
         Model.from_arrays(row, row, np.array([2**62]), folder=tmp_path)
+
+
+@given(st.permutations(range(5)), st.lists(st.integers(1, 9), min_size=5, max_size=5))
+def test_arrows_of_histories_that_stay_apart(order: list[int], flow: list[int]) -> None:
+    """Each history has one arrow, and the arrows stand in the order of the nodes."""
+    node, action, target = np.array(order), np.arange(5) % 2, np.arange(5)[::-1].copy()
+    arrows = _arrows(node, 5, np.arange(5), action, target, np.array(flow))
+    by_node = sorted((node[k], action[k], target[k], flow[k]) for k in range(5))
+    assert list(zip(*(arrows[name] for name in ("source", "action", "child", "flow")), strict=True)) == by_node
