@@ -1,7 +1,7 @@
 """What the commands of the documentation cost on a CPU: processor time, and the most memory that they hold.
 
-Run as ``python benchmarks/commands.py``; it writes results/benchmarks/commands.json, from which docs/install.md has its
-table. Processor time depends little on what else runs; on two free cores the clock shows between half of it and all.
+Run as ``python benchmarks/commands.py``; it writes results/benchmarks/commands.json and the table of docs/install.md.
+Processor time depends little on what else runs; on two free cores the clock shows between half of it and all.
 """
 
 import json
@@ -11,8 +11,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-TARGET = Path(__file__).parents[1] / "results" / "benchmarks" / "commands.json"
+ROOT = Path(__file__).parents[1]
+TARGET, PAGE = ROOT / "results" / "benchmarks" / "commands.json", ROOT / "docs" / "install.md"
+BEGIN, END = "<!-- commands -->", "<!-- end of commands -->"
 COHORT = "from pathlib import Path; from diacritic.shipped import cohort; cohort(Path('arm'))"
 COMMANDS = (
     "python -m diacritic.demo",
@@ -49,16 +52,33 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
+def table(result: dict[str, Any]) -> str:
+    """What was measured, and where, as the page has it."""
+    lines = [
+        f"| `{name}` | {cost['cpu_s']:.1f} s | {cost['memory_mb']:.0f} MB |"
+        for name, cost in result["commands"].items()
+    ]
+    head = ["| command | processor time | memory |", "|---|---:|---:|"]
+    return "\n".join([f"On {result['cores']} cores of an {result['processor']}:", "", *head, *lines])
+
+
+def renewed(page: str, result: dict[str, Any]) -> str:
+    """The page with its table between the marks written again."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{table(result)}\n{END}{rest.split(END)[1]}"
+
+
 def main() -> None:
     by_command: dict[str, dict[str, float]] = {}
+    result = {"processor": processor(), "cores": os.cpu_count(), "commands": by_command}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-c", COHORT], cwd=folder, check=True)
         for command in COMMANDS:
             by_command[command] = measured(command, folder)
             print(f"{command}: {by_command[command]['cpu_s']} s, {by_command[command]['memory_mb']} MB", flush=True)
-            result = {"processor": processor(), "cores": os.cpu_count(), "commands": by_command}
             TARGET.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
 
 
 if __name__ == "__main__":
