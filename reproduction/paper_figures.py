@@ -1,6 +1,6 @@
 """The paper's figures, drawn again from ledgers and certificates: `python -m reproduction figure NAME`.
 
-Blue is ours and sufficient, red has failed, black is required, orange the present action; all told apart by shape, too.
+Blue is ours and sufficient, red has failed, black is required, orange the present action; shapes differ, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -107,7 +107,7 @@ def told_apart(observations: Floats, labels: Ints) -> Ints:
 
 
 def as_shown(demos: Demos, whole: Demos) -> Demos:
-    """The recording with symbols that say which masses its frames tell apart.
+    """The recording with symbols that say which masses its frames distinguish.
 
     The task's own rule counts a load as hidden unless all masses sag apart; where the arm puts it down, the frames
     still tell the lightest from the others.

@@ -5,7 +5,7 @@ docs/certificate_stationary.md specifies. It builds the observer of the process 
 what a history determines, with the law that the expert follows there. Then, in short:
 * a machine is right for ever if no pair (node, code) that can be reached has two laws for one observation and code;
 * the law of a long run is proved by two identities on the pairs (hidden state, code);
-* histories that a word tells apart can share no memory state, so that the entropy of what cannot be told apart is
+* histories that a word distinguishes can share no memory state, so that the entropy of what cannot be distinguished is
   needed by every machine.
 """
 
@@ -438,7 +438,7 @@ class Checker:
 
     def bits(self, machine: Any, cells: set[tuple[int, int]]) -> str:
         """Upper end: H(code | O), after merging codes if the certificate says how. Lower end: of the best partition of
-        the codes into sets that the words do not tell apart."""
+        the codes into sets that the words do not distinguish."""
         mass = {cell: m for cell, m in self.long_run(machine).items() if m}
         best = self.best_partition(mass, self.conflicts(cells))
         merged = self.merged(machine) if "merged" in self.claims else {c: c for _, c in mass}
@@ -447,7 +447,7 @@ class Checker:
             if {"lower", "upper", "merged"} & self.claims.keys():
                 malformed("rate", "stands beside lower, upper or merged")
             require(
-                len(set(best.values())) == len(mass), "rate: the words do not tell apart all codes of an observation"
+                len(set(best.values())) == len(mass), "rate: the words do not distinguish all codes of an observation"
             )
             require(ends(self.claims["rate"], "rate") == high, f"rate: the bits are in {high}")
             return f"the long run requires bits in [{high[0]}, {high[1]}]"
@@ -477,7 +477,7 @@ class Checker:
         return result
 
     def conflicts(self, cells: set[tuple[int, int]]) -> dict[Cell, set[Cell]]:
-        """Codes of one observation of which any two histories are told apart by a word."""
+        """Codes of one observation of which any two histories are distinguished by a word."""
         vectors = self.outcomes([self.word(value, k) for k, value in enumerate(array(self.claims["words"], "words"))])
         types: dict[Cell, set[tuple[Any, ...]]] = {}
         for node, code in cells:
@@ -629,7 +629,7 @@ class Checker:
         return False
 
     def frames(self, claim: dict[str, Any]) -> str:
-        """The least number of past steps that fix the law, or two histories that no number tells apart."""
+        """The least number of past steps that fix the law, or two histories that no number distinguishes."""
         if type(claim["actions"]) is not bool or ("k" in claim) == ("loop" in claim):
             malformed("frames", "expected actions, and either k or a loop")
         actions = claim["actions"]

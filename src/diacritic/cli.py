@@ -64,7 +64,7 @@ def dispatch(
         print(f"diacritic: {where}: {problem.strerror or problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
+        print("diacritic: interrupted; run the same command again to continue", file=sys.stderr)
         return 130
 
 

@@ -35,7 +35,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, capsys:
 
     monkeypatch.setattr(Report, "run", interrupted)
     assert cli.main(["report", "gap"]) == 130
-    assert capsys.readouterr().err == "diacritic: interrupted; run the same command again to go on\n"
+    assert capsys.readouterr().err == "diacritic: interrupted; run the same command again to continue\n"
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -31,13 +31,13 @@ def colour(matrix: Matrix) -> Coloured:
     """Colour a conflict matrix; vertices with equal rows are coloured alike."""
     _, first, twin = np.unique(np.packbits(matrix, axis=1), axis=0, return_index=True, return_inverse=True)
     members = [np.flatnonzero(twin.ravel() == k).tolist() for k in range(len(first))]
-    small = _colour_masks(tuple(bitmasks(matrix[np.ix_(first, first)])))
+    small = colour_masks(tuple(bitmasks(matrix[np.ix_(first, first)])))
     classes = [[v for k in kinds for v in members[k]] for kinds in small.classes]
     return Coloured(classes, first[small.clique].tolist(), small.least)
 
 
 @lru_cache(maxsize=256)
-def _colour_masks(conflicts: tuple[int, ...]) -> Coloured:
+def colour_masks(conflicts: tuple[int, ...]) -> Coloured:
     """Exact on small graphs, greedy on large ones."""
     count, everything = len(conflicts), (1 << len(conflicts)) - 1
     order = sorted(range(count), key=lambda v: -conflicts[v].bit_count())

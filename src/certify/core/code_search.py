@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from certify.core.code_solver import Tables
 from certify.core.code_states import Quotient
+from certify.core.partition import members
 
 _ENTRIES = 50_000  # of one table
 _BEGIN = -1  # before the first observation
@@ -116,7 +117,7 @@ class TableSearch:
                 continue
             self._trail.append((label, self.reached[label], self.foes[label]))
             self.reached[label] |= new
-            for s in _bits(new):
+            for s in members(new):
                 self.foes[label] |= self.enemies[s]
             if self.reached[label] & self.foes[label]:
                 return False
@@ -130,14 +131,7 @@ class TableSearch:
         image = self._images.get((states, word))
         if image is None:
             image = 0
-            for s in _bits(states):
+            for s in members(states):
                 image |= self.target[s, word]
             self._images[states, word] = image
         return image
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

@@ -6,7 +6,7 @@ from certify.core.exact import Ints, representatives
 from certify.core.graph import Graph
 
 _MOST_WORK = 2_000_000  # nodes × steps looked back over before names fall back to numbers
-_MOST_CELLS = 64  # of one observation that are told apart by words
+_MOST_CELLS = 64  # of one observation that are distinguished by words
 _MOST_VALUES = 3  # past observations that one name may list
 
 

@@ -1,7 +1,7 @@
 """What a given policy remembers, against what the expert requires.
 
 The policy is driven along every history of a model, the expert's actions being executed (teacher forcing). Two
-histories with the same observation are told apart by its *behaviour* if it acts differently after some continuation
+histories with the same observation are distinguished by its *behaviour* if it acts differently after some continuation
 that both can have, and by its *state* if it exposes one and that differs. A policy that reproduces the expert has the
 expert's behaviour, so what it carries beyond the requirement shows in its state alone.
 """
@@ -33,7 +33,7 @@ from certify.witness import distinguish, history_text, word_text
 MOST_HISTORIES = 10_000  # at the last step
 MOST_EXAMPLES = 5
 
-Separates = Callable[[Ints], Matrix]  # labels → which of them are told apart
+Separates = Callable[[Ints], Matrix]  # labels → which of them are distinguished
 
 
 class Policy(Protocol):
@@ -81,7 +81,7 @@ class Distinctions:
 
     by: str
     bits: tuple[float | None, ...]  # H(class | O_t); None where behaviour is not transitive and no minimum is proved
-    surplus: tuple[int, ...]  # told apart, though one memory state would do
+    surplus: tuple[int, ...]  # distinguished, though one memory state would do
     missed: tuple[int, ...]  # treated alike, though the expert will act differently
     surplus_pairs: tuple[Pair, ...]  # the first few
     missed_pairs: tuple[Pair, ...]

@@ -138,7 +138,7 @@ def _same_observation(answer: StationaryAnswer) -> Matrix:
 
 
 def _words(observer: Observer, conflicts: Matrix) -> list[list[Any]]:
-    """Words that tell apart every two conflicting nodes, suffixes first."""
+    """Words that distinguish every two conflicting nodes, suffixes first."""
     words: list[list[Any]] = [[]]
     numbers: dict[tuple[int, ...], int] = {(): 0}
     columns = [observer.law]

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certify.core.assignments import bits
-from certify.core.colouring import fewest_colours, heaviest_compatible_set
+from certify.core.code_bounds import colour_masks
 from certify.core.exact import Ints
 from certify.core.floors import bitmasks
 from certify.core.merger import Merger
-from certify.core.partition import insert
 from certify.stationary.observer import Observer
 from certify.stationary.relation import Matrix
 
-_EXACT_COLOURING = 300
-_BRANCHINGS = 2_000
 _MOST_CLAUSES = 600_000
 
 
@@ -91,28 +87,8 @@ def _clique(enemies: Sequence[int]) -> tuple[list[int], int]:
     for v, mask in enumerate(enemies):
         twins.setdefault(mask, v)
     nodes = list(twins.values())
-    small = [sum(1 << k for k, v in enumerate(nodes) if enemies[u] >> v & 1) for u in nodes]
-    order = sorted(range(len(nodes)), key=lambda v: -small[v].bit_count())
-    clique = max((_greedy(small, v) for v in order[:12]), key=len)
-    least = len(clique)
-    colours = len(insert((), order, [1] * len(nodes), small))
-    if least < colours and len(nodes) <= _EXACT_COLOURING:
-        everything = (1 << len(nodes)) - 1
-        others = [everything ^ mask ^ 1 << v for v, mask in enumerate(small)]
-        largest = heaviest_compatible_set([1] * len(nodes), others, _BRANCHINGS)
-        clique = bits(largest[1]) if largest else clique
-        exact = fewest_colours(small, _BRANCHINGS)
-        least = len(exact) if exact else len(clique)
-    return [nodes[v] for v in clique], max(least, len(clique))
-
-
-def _greedy(conflicts: Sequence[int], start: int) -> list[int]:
-    clique, open_set = [start], conflicts[start]
-    while open_set:
-        v = max(bits(open_set), key=lambda w: (open_set & conflicts[w]).bit_count())
-        clique.append(v)
-        open_set &= conflicts[v]
-    return clique
+    small = colour_masks(tuple(sum(1 << k for k, v in enumerate(nodes) if enemies[u] >> v & 1) for u in nodes))
+    return [nodes[v] for v in small.clique], small.least
 
 
 Solution = tuple[dict[int, int], dict[tuple[int, int], int]]

@@ -8,7 +8,7 @@ from certify.stationary.machine import StationaryMachine
 Cell = tuple[str, int]  # observation, code
 Label = tuple[str, str]  # action, next observation
 _MOST_FACTS = 4  # in one name
-_MOST_CELLS = 64  # of one observation that are told apart by words
+_MOST_CELLS = 64  # of one observation that are distinguished by words
 
 
 def cell_names(machine: StationaryMachine) -> dict[Cell, str]:

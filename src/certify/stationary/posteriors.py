@@ -117,7 +117,7 @@ def coprime(weights: dict[int, int]) -> Vector:
 
 
 def posterior_observer(process: Process, most: int = MOST_POSTERIORS, work: float = MOST_PRODUCTS) -> Observer:
-    """Nodes are exact posteriors, told apart only by what they predict; a lumped process is as good, and cheaper.
+    """Nodes are exact posteriors, distinguished only by what they predict; a lumped process is as good, and cheaper.
 
     Raises `TooMany` beyond `most` nodes or `work` products.
     """

@@ -126,7 +126,7 @@ def status(demos: Demos, binner: Binner, variable: str, steps: NDArray[np.intege
 
 
 def most_values(train: int) -> int:
-    """How many values a probe is asked to tell apart: four examples of each at least, and no more than 32."""
+    """How many values a probe is asked to distinguish: four examples of each at least, and no more than 32."""
     return min(MOST_VALUES, 2 ** max(1, (train // 4).bit_length() - 1))
 
 

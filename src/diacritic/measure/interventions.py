@@ -75,7 +75,7 @@ class Trial:
     decision: int  # s
     pairs: int
     exact: bool  # every pair with its weight, not a draw of them
-    decided: float  # share of the pairs that the unchanged policy tells apart
+    decided: float  # share of the pairs that the unchanged policy distinguishes
     swap: Effect | None = None
     shuffle: Effect | None = None
     reset: Effect | None = None  # own: both keep their decisions; partner: they exchange them
@@ -94,7 +94,7 @@ class Trial:
             reasons["shuffle"] = f"{self.name}: another past with the same code changes {changed:.0%} of them"
         if not self.reset.excess < DECISIVE and (self.exact or self._beyond_chance(self.reset)):
             told = self.reset.excess
-            reasons["reset"] = f"{self.name}: {told:.0%} of the pairs are still told apart without a code"
+            reasons["reset"] = f"{self.name}: {told:.0%} of the pairs are still distinguished without a code"
         return reasons
 
     @property

@@ -59,7 +59,7 @@ def examine_recorded(
 ) -> list[Verdict]:
     """The verdict on every run of a group, from the recording that it was trained on or an independent one.
 
-    `probe` is what `diacritic probe` found in the recording; without it the acceptance checks have to tell. On `fresh`,
+    `probe` is what `diacritic probe` found in the recording; without it the acceptance checks decide. On `fresh`,
     an independent recording, every verdict is asked for again. Where no task made the recording, the closed loop is
     left out.
     """

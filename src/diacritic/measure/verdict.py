@@ -160,12 +160,12 @@ def intervention_controls(attribution: Attribution, where: str) -> list[Control]
         return [Control("attribution", f"interventions, {where}", None, said)]
     trials = [trial for trial in attribution.trials if trial.swap is not None]
     if not trials:
-        said = "the policy does not tell apart histories that ask for different actions: there is nothing to attribute"
+        said = "the policy does not distinguish histories that ask for different actions: there is nothing to attribute"
         return [Control("attribution", f"interventions, {where}", None, said, _trials(attribution))]
     wanted = {
         "swap": ("code swap", "partner", "of the decisions become the partner's"),
         "shuffle": ("history shuffle", "own", "of the decisions stay with the code"),
-        "reset": ("code reset", "excess", "of the pairs are still told apart, beyond chance"),
+        "reset": ("code reset", "excess", "of the pairs are still distinguished, beyond chance"),
         "freeze": ("code freeze", "own", "of the decisions survive without another update"),
     }
     controls = []

@@ -118,7 +118,7 @@ class Decisions:
             return several
         merged = told[labels]
         if told.max() > 0 and np.bincount(merged).min() >= FEWEST * len(merged):
-            # some classes are told apart and not others: the rest is the expert's own choice
+            # some classes are distinguished and not others: the rest is the expert's own choice
             renewed, p_merged = look(self.data.frames, merged, self.rng), self._p_value(s, merged)
             if p_merged < LEVEL:
                 best = max(sight.share for sight in renewed[:s])

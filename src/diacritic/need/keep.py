@@ -50,7 +50,7 @@ def stack(decisions: Sequence[Decision]) -> int:
 
 
 def _telling(cue: Cue, s: int) -> list[set[int]]:
-    """Of every two classes that the frame of step s does not tell apart, the earlier frames that do, if any."""
+    """Of every two classes that the frame of step s does not distinguish, the earlier frames that do, if any."""
     names = [cue.names(t) for t in range(s)]
     pairs = [
         {t for t in range(s) if names[t][one] != names[t][two]}

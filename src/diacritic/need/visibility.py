@@ -20,7 +20,7 @@ SHUFFLES = 8  # of each frame; their spread is pooled over frames
 
 @dataclass(frozen=True)
 class Visibility:
-    """How much one frame reveals of D: the share of H(D), and the classes that can be told apart in it."""
+    """How much one frame reveals of D: the share of H(D), and the classes that can be distinguished in it."""
 
     share: float
     clear: bool  # beyond what shuffled labels give

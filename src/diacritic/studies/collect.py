@@ -168,7 +168,7 @@ def _row(measured: Measured, cell: Cell, k: int, run: str) -> Row:
 
 
 def _forgetting(notes: dict[str, Any] | None, k: int) -> Row:
-    """What run k has to tell of it, where its learner forgets."""
+    """The notes of run k, where its learner forgets."""
     if notes is None:
         return {}
     return {"forgetting": {key: value[k] if isinstance(value, list) else value for key, value in notes.items()}}

@@ -54,7 +54,7 @@ class ScoredTrace:
         return gate.passes(self.scores.sufficiency, self.scores.instantaneous)
 
     def content(self) -> dict[str, Floats]:
-        """What the codes tell of hidden values, in bits, by question, [S, T]."""
+        """Bits of hidden values that the codes encode, by question, [S, T]."""
         labels = hidden_labels(self.demos, self.task)
         asked = questions(self.task, labels)
         return {question.title: information(self.codes, self.demos.symbols, question, labels) for question in asked}
@@ -62,7 +62,7 @@ class ScoredTrace:
 
 @dataclass(frozen=True)
 class Measured:
-    """Everything that is known of the runs of one result; `row` tells it of one of them."""
+    """All measurements of the runs of one result; `row` gives those of one run."""
 
     task: Task
     result: Result

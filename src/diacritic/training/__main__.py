@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where results go; by default FOLDER/results")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
-    parser.add_argument("--only", default="", help="orders whose names hold all these words")
+    parser.add_argument("--only", default="", help="training jobs whose names hold all these words")
     parser.add_argument("--half", action="store_true", help="keep weights, and judge them, in half precision")
     parser.add_argument("--bundle", type=Path, help="also put results here, in few files of at most 15 MB")
     given = parser.parse_args()
@@ -34,7 +34,7 @@ def main() -> int:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("diacritic: interrupted; run the same command again to go on", file=sys.stderr)
+        print("diacritic: interrupted; run the same command again to continue", file=sys.stderr)
         return 130
     return 0
 

@@ -47,7 +47,7 @@ def test_a_bypass_fails_all_three() -> None:
     assert actual.trials[0].failures == (
         "step 4, changed after 2: swapped codes swap 0% of the decisions",
         "step 4, changed after 2: another past with the same code changes 100% of them",
-        "step 4, changed after 2: 100% of the pairs are still told apart without a code",
+        "step 4, changed after 2: 100% of the pairs are still distinguished without a code",
     )
 
 
@@ -126,7 +126,7 @@ def test_decisions_by_lot_tell_nothing_apart(
 ) -> None:
     erased = Effect(crossed, kept)
     trial = Trial("slot", 0, 1, pairs, exact, 1.0, Effect(1.0, 0.0), Effect(0.0, 1.0), erased, Effect(0.0, 1.0))
-    said = f"slot: {kept - crossed:.0%} of the pairs are still told apart without a code"
+    said = f"slot: {kept - crossed:.0%} of the pairs are still distinguished without a code"
     assert trial.failures == ((said,) if failed else ())
 
 

@@ -88,7 +88,7 @@ def test_a_class_in_the_pose_defies_swap_and_reset(
     assert (slot.decided, slot.swap.own, slot.reset.own) == (1.0, 1.0, 1.0)
     assert attribution.failures == (
         "slot: swapped codes swap 0% of the decisions",
-        "slot: 100% of the pairs are still told apart without a code",
+        "slot: 100% of the pairs are still distinguished without a code",
     )
 
 

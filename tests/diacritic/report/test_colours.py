@@ -1,4 +1,4 @@
-"""Colours of classes: different, readable, and told apart by colour-blind readers."""
+"""Colours of classes: different, readable, and distinguished by colour-blind readers."""
 
 from itertools import combinations
 
