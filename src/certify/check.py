@@ -478,7 +478,7 @@ class Checker:
         require([] not in cells and cells == sorted(map(sorted, cells)), f"{where}: cells are not in order", Malformed)
         good = sorted(chain(*cells)) == [*range(len(self.seen[t]))]
         good = good and all(len({self.seen[t][history] for history in cell}) == 1 for cell in cells)
-        require(good, f"{where}: the cells are not a partition of the histories of each observation")
+        require(good, f"{where}: the cells form no partition of the histories of each observation")
         return [k for _, k in sorted((history, k) for k, cell in enumerate(cells) for history in cell)]
 
     def shareable(self, group: Iterable[tuple[int, int]]) -> bool:
