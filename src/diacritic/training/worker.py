@@ -66,8 +66,23 @@ class Training(Part):
     parts: list[Ready]
     half: bool = False
     """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
+    problem: str | None = None
+    """Why it cannot go on, say a kernel that does not fit the device; others are not affected."""
+
+    @property
+    def done(self) -> bool:
+        return self.problem is not None or super().done
 
     def advance(self) -> None:
+        """The next updates."""
+        try:
+            self._advance()
+        except UserError:
+            raise
+        except Exception as problem:
+            self.problem = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
+
+    def _advance(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
         steps, step = self.cohort.plan.steps, self.cohort.step
         stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
@@ -140,9 +155,13 @@ def train_folder(
     if most is None:
         most = RUNS if torch.device(device).type == "cuda" else 0
     waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
+    failed: list[tuple[str, str]] = []
     for generation in generations:
         started = trainings(folder, generation, device, most, half, by_name, out)
         for training in round_robin(started, together):
+            if training.problem is not None:
+                failed += [(part.train_job.name, training.problem) for part in training.parts]
+                continue
             training.finish()
             for part, cohort in training.split():
                 seconds = training.seconds * len(part.train_job.runs) / len(training.cohort.plan.runs)
@@ -151,6 +170,9 @@ def train_folder(
                     archives.add([*kept, *([out / job.EXCHANGE] if done == 1 else [])])
                 told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s; {time.perf_counter() - begun:.0f} s"
                 print(f"{done}/{waiting} {part.train_job.name}: {told}", flush=True)
+    if failed:
+        (name, reason), number = failed[0], len(failed)
+        raise UserError(name, f"{reason}; {number} of {waiting} cohorts failed so, the others are done")
 
 
 def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) -> list[list[TrainJob]]:

@@ -145,6 +145,26 @@ def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: P
     assert (results / f"{first.name}.safetensors").stat().st_mtime_ns == written
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_a_cohort_that_fails_does_not_stop_the_others(
+    tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch, together: int
+):
+    (first, second), _ = exported([replace(PLAIN, steps=steps) for steps in (4, 6)], tmp_path / "x", demos)
+    advance = Cohort.advance
+
+    def broken(cohort: Cohort, steps: int) -> None:
+        if cohort.plan.steps == 4:
+            raise RuntimeError("out of shared memory\nand more")
+        advance(cohort, steps)
+
+    monkeypatch.setattr(Cohort, "advance", broken)
+    results = tmp_path / "x" / "results"
+    with pytest.raises(UserError, match=r"RuntimeError: out of shared memory; 1 of 2 cohorts failed so"):
+        train_folder(tmp_path / "x", results, together=together)
+    assert finished(second, results)
+    assert not finished(first, results)
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 def test_a_damaged_result_is_trained_again(tmp_path: Path, demos: Path, suffix: str):
     (train_job,), _ = exported([PLAIN], tmp_path / "x", demos)
