@@ -30,6 +30,19 @@ def without(ingredient: str) -> Preset:
     return replace(CAROUSEL, name=f"without {ingredient}", **changed)
 
 
+def release_without(ingredient: str) -> Preset:
+    """The authors' settings for third-party environments with one of their choices left out."""
+    choices: dict[str, dict[str, Any]] = {
+        "restarts": {"restarts": 0, "restart_until": 0.0},
+        "warm-up": {"pressure_updates": 0, "pressure": (0.0, 0.0)},
+        "clip": {"clip": None},
+        "full gradient": {"gradient": "carousel"},
+    }
+    return replace(RELEASE, name=f"{RELEASE.name} without {ingredient}", **choices[ingredient])
+
+
+RELEASE_INGREDIENTS = ("full gradient", "restarts", "warm-up", "clip")
+"""Without the full gradient is with the carousel's."""
 INGREDIENTS = ("carousel gradient", "persistent start", "restarts", "rising β", "clip")
 
 

@@ -21,11 +21,13 @@ from reproduction.beyond_paper.delays_cells import (
     INGREDIENTS,
     LEARNER,
     RELEASE,
+    RELEASE_INGREDIENTS,
     SEEDS,
     STEPS,
     chain,
     counter,
     plan_for,
+    release_without,
     rows_now,
     without,
 )
@@ -71,10 +73,9 @@ def basin(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
 
 
 def left_out(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
-    """Each ingredient left out in turn, and all of them, on the development cells and on two that were seen early."""
-    for (name, make), chosen in product(
-        {**DEVELOPMENT, **SEEN}.items(), (CAROUSEL, *map(without, INGREDIENTS), RELEASE)
-    ):
+    """Each ingredient of either preset left out in turn, on the development cells and on two that were seen early."""
+    presets = CAROUSEL, *map(without, INGREDIENTS), RELEASE, *map(release_without, RELEASE_INGREDIENTS)
+    for (name, make), chosen in product({**DEVELOPMENT, **SEEN}.items(), presets):
         if only in f"{name} {chosen.name}":
             bench = make()
             cohort = Cohort(plan_for(bench, chosen, steps or STEPS), from_model(bench.model), device)
