@@ -18,6 +18,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "code-usage": delays_usage.measure,
     "basin": delays_runs.basin,
     "left-out": delays_runs.left_out,
+    "release-left-out": delays_runs.release_left_out,
     "misleading": delays_runs.misleading,
     "first-sufficient": delays_runs.first_sufficient,
 }

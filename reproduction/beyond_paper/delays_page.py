@@ -88,6 +88,7 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "code-usage": usage_table,
     "basin": basin_table,
     "left-out": first_table,
+    "release-left-out": first_table,
     "misleading": first_table,
     "first-sufficient": first_table,
 }

@@ -14,6 +14,7 @@ from diacritic.rollout.trained_machines import machines
 from diacritic.studies.symbolic import start
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Cohort, Run
+from diacritic.training.preset import Preset
 from diacritic.training.symbolic import from_model
 from reproduction.beyond_paper.benchmark_tasks import zoo_task
 from reproduction.beyond_paper.delays_cells import (
@@ -73,14 +74,23 @@ def basin(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
 
 
 def left_out(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
-    """Each ingredient of either preset left out in turn, on the development cells and on two that were seen early."""
-    presets = CAROUSEL, *map(without, INGREDIENTS), RELEASE, *map(release_without, RELEASE_INGREDIENTS)
+    """Each ingredient left out in turn, and all of them, on the development cells and on two that were seen early."""
+    return _ablated("long-delays-left-out", (CAROUSEL, *map(without, INGREDIENTS), RELEASE), device, steps, only)
+
+
+def release_left_out(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
+    """The same with the choices of the release."""
+    presets = RELEASE, *map(release_without, RELEASE_INGREDIENTS)
+    return _ablated("long-delays-release-left-out", presets, device, steps, only)
+
+
+def _ablated(study: str, presets: tuple[Preset, ...], device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
     for (name, make), chosen in product({**DEVELOPMENT, **SEEN}.items(), presets):
         if only in f"{name} {chosen.name}":
             bench = make()
             cohort = Cohort(plan_for(bench, chosen, steps or STEPS), from_model(bench.model), device)
             kind = "seen" if name in SEEN else "development"
-            yield [row | {"kind": kind} for row in followed_rows("long-delays-left-out", bench, cohort)]
+            yield [row | {"kind": kind} for row in followed_rows(study, bench, cohort)]
 
 
 def misleading(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
