@@ -11,18 +11,18 @@ from diacritic.files.demos import Demos
 from diacritic.files.need import Kind
 from diacritic.need.aligned import Aligned
 from diacritic.need.alignment import align
-from diacritic.need.decisions import LEVEL, Decision
+from diacritic.need.decisions import Decision
 from diacritic.need.keep import Keep, frames_to_keep
 from diacritic.need.power import exchanged, power
 from diacritic.need.quality import FEWEST, sound_episodes
 from diacritic.need.ridge import TOLERANCE
 from diacritic.need.screen import Graded, Open, Screen
+from diacritic.need.short import Short, helped_steps, short_history
 from diacritic.need.symbols import Symbols, induced_symbols
 from diacritic.need.witnesses import Witness, witnesses
 
 PLANTS, WIDTH = 16, 3.0  # planted cues, and how far each lies to either side, in standard deviations
 WEAK = 0.5  # power below which no evidence says nothing
-HELPS = 0.1  # nats by which recent frames must help
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,12 @@ class Need:
     @cached_property
     def helped(self) -> tuple[Open, ...]:
         """Steps at which recent frames or actions help."""
-        return tuple(step for step in self.open if step.p < LEVEL and step.gains.recent > HELPS)
+        return helped_steps(self.open)
+
+    @cached_property
+    def short(self) -> Short | None:
+        """The recent past that helps, if any does."""
+        return short_history(self.helped, self.decisions)
 
     @property
     def remembered(self) -> list[Decision]:
@@ -59,8 +64,7 @@ class Need:
             return "memory needed"
         if self.reason:
             return "cannot tell"
-        short = any(decision.kind == "short" for decision in self.decisions)
-        return "short history is enough" if short or self.helped else "no evidence of need"
+        return "short history is enough" if self.short else "no evidence of need"
 
     def labelled(self, original: Demos | None = None) -> Demos:
         """The examined episodes on their clock, with what was found as symbols and choices.

@@ -1,7 +1,13 @@
 """A Markdown card for the README of a dataset."""
 
 from diacritic.need.answer import Need
-from diacritic.need.text import frames_shown, ranges, stretches
+from diacritic.need.text import frames_shown, ranges, settings, stretches
+
+
+def _said(answer: Need) -> str:
+    if answer.remembered:
+        return stretches(answer.bits)
+    return str(answer.short) if answer.kind == "short history is enough" else ""
 
 
 def card(answer: Need) -> str:
@@ -10,7 +16,7 @@ def card(answer: Need) -> str:
     results = [
         "## Memory that these demonstrations need",
         "",
-        f"**{answer.kind.capitalize()}**" + (f": {stretches(answer.bits)}." if answer.remembered else "."),
+        f"**{answer.kind.capitalize()}**" + (f": {_said(answer)}." if _said(answer) else "."),
         "",
         f"{data.episodes} episodes × {data.steps} steps, aligned by {data.clock}; "
         f"tolerance {data.tolerance:.0%} of each action channel's spread; seed {answer.seed}.",
@@ -21,7 +27,8 @@ def card(answer: Need) -> str:
             shown = ranges(frames_shown(decision))
             classes, p = int(decision.labels.max()) + 1, max(decision.p, 1e-9)
             results.append(f"| D{k} | {decision.steps[0] + 1} | {classes} | {shown} | {p:.1g} |")
-        results += ["", *(f"- {name}: `{text}`" for name, text in answer.keep.settings().items())]
+    if answer.remembered or answer.kind == "short history is enough":
+        results += ["", *(f"- {name}: `{text}`" for name, text in settings(answer).items())]
     if answer.reason:
         results += ["", answer.reason.capitalize() + "."]
     if answer.power is not None:

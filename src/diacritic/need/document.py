@@ -8,7 +8,7 @@ from diacritic.files.need import write_need, write_witnesses
 from diacritic.need.answer import Need
 from diacritic.need.decisions import Decision
 from diacritic.need.film import scenes
-from diacritic.need.text import frames_shown, lines
+from diacritic.need.text import frames_shown, lines, settings
 
 
 def save(answer: Need, folder: Path) -> list[Path]:
@@ -52,7 +52,7 @@ def need_document(answer: Need) -> dict[str, Any]:
         "keep": [t + 1 for t in answer.keep.frames],
         "stack": answer.keep.stack,
         "states": answer.keep.states,
-        "settings": answer.keep.settings(),
+        "settings": settings(answer),
         "exchanged_pasts_found": answer.found_in_exchanged,
         "power": answer.power,
         "notes": list(answer.notes),

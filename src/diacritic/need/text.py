@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from diacritic.need.answer import WIDTH, Need
-from diacritic.need.decisions import Decision
+from diacritic.need.decisions import LEVEL, Decision
+from diacritic.need.keep import Keep
 from diacritic.need.power import ACTION, EXCHANGES
+from diacritic.need.screen import WORTH
+from diacritic.need.short import PARTS, Short
 from diacritic.need.witnesses import Witness
 
 LOWEST = 0.005  # bits that are shown as none
@@ -22,14 +25,34 @@ def lines(answer: Need) -> list[str]:
         results += [f"  bits       {staircase(answer.bits)}", *_table(answer.remembered)]
         results.append(f"  keep       {_kept(answer)}")
     results += [f"  graded     {text}" for text in _graded(answer)]
+    if answer.kind == "cannot tell" and answer.short:
+        results.append(f"  even so    {_even_so(answer, answer.short)}")
     results += [f"  elsewhere  {text}" for text in _elsewhere(answer)]
     results.append(f"  controls   {_controls(answer)}")
-    if answer.remembered:
-        results.append("  settings   " + " | ".join(f"{key}: {text}" for key, text in answer.keep.settings().items()))
+    if answer.remembered or answer.kind == "short history is enough":
+        results.append("  settings   " + " | ".join(f"{key}: {text}" for key, text in settings(answer).items()))
     results += [f"  note       {note}" for note in answer.notes]
     first = {witness.decision: witness for witness in reversed(answer.witnesses)}
     results += [f"witnesses: {_witness(answer, first[number])}" for number in sorted(first)]
     return results
+
+
+def settings(answer: Need) -> dict[str, str]:
+    """What to paste: of the remembered frames, or of a short history."""
+    if answer.kind != "short history is enough" or not answer.short:
+        return answer.keep.settings()
+    short = answer.short
+    words = Keep((), short.stack, 1).settings()
+    words = {key: text for key, text in words.items() if key not in ("recurrent", "keyframes")}
+    inputs = [PARTS[name] for name in short.parts if name != "velocity"]
+    return words | ({"further inputs": ", ".join(inputs)} if inputs else {})
+
+
+def _even_so(answer: Need, short: Short) -> str:
+    """What can be said although the question of a cue stays open."""
+    older = sum(step.p_older < LEVEL and step.gains.memory >= WORTH for step in answer.open)
+    said = f"{short} help at {short.steps} of {answer.data.steps} steps (by {short.gain:.1f} nats at most)"
+    return f"{said}; given these, older frames help at {older or 'none'}"
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -65,7 +88,7 @@ def _headline(answer: Need) -> str:
     if answer.kind == "cannot tell":
         return answer.reason
     if answer.kind == "short history is enough":
-        return "a few recent frames; no older frame adds to them"
+        return f"{answer.short}; no older frame adds to them"
     return ""
 
 
