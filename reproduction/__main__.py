@@ -7,7 +7,7 @@ from diacritic.cli import dispatch
 from reproduction.commands.beyond import BeyondPaper
 from reproduction.commands.films import Films
 from reproduction.commands.forever import Forever, ForeverTraining
-from reproduction.commands.need import NeedData, NeedStudy
+from reproduction.commands.need import NeedData, NeedStudy, NeedTrees
 from reproduction.commands.paper import (
     Certificates,
     Figure,
@@ -45,6 +45,7 @@ COMMANDS = {
     "forever": Forever,
     "forever-training": ForeverTraining,
     "need": NeedStudy,
+    "need-trees": NeedTrees,
     "need-data": NeedData,
 }
 

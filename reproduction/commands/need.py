@@ -60,3 +60,23 @@ class NeedData:
                 raise UserError(word, "expected NAME=FOLDER of a dataset that exists")
         write_real_page({name: Path(folder) for name, _, folder in parts}, self.page)
         return 0
+
+
+@dataclass(frozen=True)
+class NeedTrees:
+    """Ask every family with and without a tree regressor for the present; rows in OUT/need-trees.jsonl."""
+
+    out: Path = Path("results")
+    """Folder of the rows; those that are there are kept."""
+    page: Path | None = Path("docs/need.md")
+    """The page whose sentence about trees is renewed."""
+
+    def run(self) -> int:
+        from reproduction.need_study.page import write_sentence
+        from reproduction.need_study.trees import run, sentence
+
+        said = sentence(run(self.out / "need-trees.jsonl"))
+        print(said)
+        if self.page is not None:
+            write_sentence(self.page, "need-trees", said)
+        return 0

@@ -29,6 +29,11 @@ def write_page(results: Path, page: Path) -> None:
     write_text(page.parent / PICTURE, power_curves(rows))
 
 
+def write_sentence(page: Path, mark: str, text: str) -> None:
+    """Renew one sentence between its marks."""
+    write_text(page, renewed(page.read_text(encoding="utf-8"), mark, [text]))
+
+
 def tables(rows: Sequence[Row]) -> list[str]:
     """Staircases of worlds and of the arm, then false alarms, each with what was kept for evaluation."""
     arm = [row for row in rows if row["part"] == "arm" and row["held_out"]]

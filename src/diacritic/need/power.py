@@ -29,14 +29,13 @@ def exchanged(data: Aligned, decisions: Sequence[Decision], rng: np.random.Gener
     return count
 
 
-def power(data: Aligned, plants: Iterable[int], width: float, seed: int) -> float:
+def power(data: Aligned, plants: Iterable[int], width: float, seed: int, action: float = ACTION) -> float:
     """The share of planted one-bit cues that are found: `width` standard deviations to either side of one channel, at a
-    step drawn at random, and an action that follows it three or more steps later."""
-    detected = [_found(data, width, np.random.default_rng((seed, k))) for k in plants]
-    return float(np.mean(detected))
+    step drawn at random, and an action that follows it three or more steps later by `action` standard deviations."""
+    return float(np.mean([_found(data, width, action, np.random.default_rng((seed, k))) for k in plants]))
 
 
-def _found(data: Aligned, width: float, rng: np.random.Generator) -> bool:
+def _found(data: Aligned, width: float, action: float, rng: np.random.Generator) -> bool:
     usable = [s for s in range(data.steps) if data.older(s)]
     if not usable:
         return False
@@ -46,7 +45,7 @@ def _found(data: Aligned, width: float, rng: np.random.Generator) -> bool:
     channel = int(rng.integers(seen.shape[1]))
     spread = seen[:, channel].std() or data.seen[:, :, channel].std() or 1.0
     seen[:, channel] += (2 * bit - 1) * width * spread
-    acted[:, rng.integers(acted.shape[1])] += (bit - 0.5) * ACTION / data.tolerance
+    acted[:, rng.integers(acted.shape[1])] += (bit - 0.5) * action / data.tolerance
     planted = Screen(data.with_frame(u, seen).with_action(s, acted))
     planted.step(s)
     return any(d.needs_memory and information(d.labels, bit) > FOUND for d in planted.decisions)

@@ -37,6 +37,11 @@ def test_a_trial_is_compared_with_its_truth():
     assert run_trial(Trial("control", "random", 32, 0, "wrong-labels"))["answer"] != "memory needed"
 
 
+def test_classes_that_are_told_apart_in_part_by_chance():
+    """The sights of merged classes, which are not significant here, were taken for those of all four."""
+    assert run_trial(Trial("staircase", "cues-1-of-4", 64, 100))["answer"] == "cannot tell"
+
+
 def test_the_study_has_enough_draws():
     every = list(trials())
     plain = [trial for trial in every if trial.part == "control" and trial.stress == "none"]
