@@ -15,6 +15,7 @@ OTHERS = {
     "forever",
     "forever-training",
     "need",
+    "need-trees",
 }  # not of judged runs: recordings, settings, proofs
 LEDGERS = [path for path in sorted(RESULTS.rglob("*.jsonl")) if path.parent.name in ("results", "live")]
 
