@@ -47,7 +47,7 @@ def section(name: str, demos: Demos, answer: Need) -> str:
         f"| {part} | " + " | ".join(f"{shares[part]:.2f}" for shares in targets.values()) + " |"
         for part in targets["the action"]
     ]
-    found = [
+    powers = [
         f"| {move:g} s.d. | " + " | ".join(f"{_power(answer, width, move):.0%}" for width in WIDTHS) + " |"
         for move in MOVES
     ]
@@ -64,7 +64,7 @@ def section(name: str, demos: Demos, answer: Need) -> str:
             + " | ".join(f"found with a cue of ±{width:g} s.d." for width in WIDTHS)
             + " |",
             "|---|" + "---:|" * len(WIDTHS),
-            *found,
+            *powers,
             f"\n{why(answer.data)}\n",
         ]
     )

@@ -11,9 +11,9 @@ from reproduction.need_study.real import section
 
 def test_velocity_is_told_from_one_frame_and_from_the_past():
     rng = np.random.default_rng(0)
-    place = np.cumsum(rng.standard_normal((60, 20, 2)), 0)
-    actions = np.diff(place, axis=0, prepend=place[:1])
-    shares = list(pooled_shares(from_arrays(place, actions)).values())
+    position = np.cumsum(rng.standard_normal((60, 20, 2)), 0)
+    actions = np.diff(position, axis=0, prepend=position[:1])
+    shares = list(pooled_shares(from_arrays(position, actions)).values())
     assert shares[0] < 0.2
     assert shares[1] > 0.5
     assert max(shares[2:]) < shares[1] + 0.02
