@@ -221,7 +221,8 @@ class Cohort:
         if self.engine == "unrolled":
             exact = episode_weight is None and plan.low == plan.precision  # products are rounded in updates alone
             low, gradient = None if exact else plan.low, plan.preset.gradient
-            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, low, drawn, gradient)
+            flow = low, drawn, gradient, self.strength()
+            return unrolled.trace(self.parameters, carrier, self.data, weight, shown, *flow)
         noise = None
         if memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
             size = (2, self.data.horizon, self.data.episodes, carrier.code_size)
@@ -342,6 +343,8 @@ def choose(plan: Plan, data: Data) -> str:
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
     if plan.engine == "reference" or not memory_of(carrier).fast(carrier):
         return "reference"
+    if carrier.path != "none":
+        return "reference" if data.shape.symbolic else "unrolled"
     kernels = data.observation.is_cuda and not carrier.usual
     if data.shape.symbolic and carrier.side == "raw" and not kernels:
         return "tables"

@@ -50,7 +50,7 @@ def test_it_is_the_loop_with_the_full_gradient(
     assert_engine_agrees(_engine, "full", name, architecture, make(T, N, seed), range(seed, seed + S))
 
 
-@settings(max_examples=15)
+@settings(max_examples=30)
 @given(
     make=st.sampled_from([vectors, symbols]),
     K=st.integers(1, 7),
@@ -59,6 +59,7 @@ def test_it_is_the_loop_with_the_full_gradient(
     persistent=st.booleans(),
     side=st.sampled_from(["raw", "symbol"]),
     gradient=st.sampled_from(["full", "carousel"]),
+    path=st.sampled_from(["none", "scaffold", "bypass"]),
     name=st.sampled_from(LEARNERS),
 )
 def test_the_authors_carrier_is_the_loop_too(
@@ -69,10 +70,11 @@ def test_the_authors_carrier_is_the_loop_too(
     persistent: bool,
     side: str,
     gradient: str,
+    path: str,
     name: str,
 ) -> None:
     kind = TABLE if make is symbols else NARROW
-    architecture = replace(kind, codes=K, bound=bound, persistent=persistent, side=side)
+    architecture = replace(kind, codes=K, bound=bound, persistent=persistent, side=side, path=path)
 
     def engine(parameters: Parameters, carrier: Architecture, data: Data, weight: torch.Tensor) -> Trace:
         return unrolled.trace(parameters, carrier, data, weight, parallel.tokens(data), gradient=gradient)

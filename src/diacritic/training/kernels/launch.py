@@ -42,7 +42,7 @@ SIZES = {
     "sum back": Sizes(512),
     "perceptron": Sizes(64, 8, stages=1, programs=528),
     "perceptron back": Sizes(64, 8, stages=1, programs=528),
-    "recurrence": Sizes(32, 4, stages=1),  # 64 rows and 64 codes do not fit the shared memory of a multiprocessor
+    "recurrence": Sizes(32, 4, stages=1, chunk=64),  # 64 rows and 64 codes do not fit a multiprocessor's memory
     "recurrence back": Sizes(32, 8, stages=1),
     "error": Sizes(512),
     "quantise": Sizes(32, 2, programs=2112, chunk=64),

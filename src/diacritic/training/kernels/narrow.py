@@ -7,8 +7,9 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear
 from diacritic.memory.protocol import Inputs
-from diacritic.memory.quantise import code_vectors
+from diacritic.memory.quantise import code_vectors, quantised
 from diacritic.memory.shape import Architecture
+from diacritic.training import unrolled
 from diacritic.training.kernels import recurrence
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.errors import SquaredError
@@ -94,17 +95,30 @@ class _Join(torch.autograd.Function):
 
 
 def heads(
-    parameters: Parameters, architecture: Architecture, inputs: Inputs, origins: Tensor, steps: int, rough: bool
+    parameters: Parameters,
+    architecture: Architecture,
+    inputs: Inputs,
+    origins: Tensor,
+    steps: int,
+    rough: bool,
+    strength: Tensor | float = 1.0,
 ) -> NarrowHeads:
-    """Encoders and state of every row; inputs [S, R, ·] are those of each run, rows go step by step."""
+    """Encoders and state of every row; inputs [S, R, ·] are those of each run, rows go step by step.
+
+    `strength` is α of the continuous path, where the carrier has one.
+    """
     features = _encoded(parameters, "observe", inputs.observation, rough)
     acted = _encoded(parameters, "previous", inputs.previous, rough)
     parts = (parameters[f"residual.{part}"] for part in ("observation.weight", "action.weight", "observation.bias"))
     driven = _Join.apply(features, acted, *parts)
-    proposal, embedding, code = recurrence.follow(parameters, architecture, driven, steps, rough)
+    pushed = strength * unrolled.path(parameters, features, acted, steps) if architecture.path != "none" else None
+    if pushed is not None and unrolled.stands_alone(architecture):
+        states = quantised(pushed, parameters["codebook"], architecture.bound)
+    else:
+        states = recurrence.follow(parameters, architecture, driven, steps, rough, pushed)
     shown = features if architecture.prior_reads == "features" else inputs.observation
     codebook = code_vectors(parameters["codebook"], architecture.bound)
-    return NarrowHeads(parameters, features, shown, codebook, proposal, embedding, code, origins, rough)
+    return NarrowHeads(parameters, features, shown, codebook, *states, origins, rough)
 
 
 def _encoded(parameters: Parameters, name: str, shown: Tensor, rough: bool) -> Tensor:

@@ -1,9 +1,9 @@
 """The recurrence itself, forward and back: a program follows a tile of episodes of one run through all steps.
 
-e_t = Q(B(e_{t−1} + f(e_{t−1}, ·))) with f of one or two hidden layers and B nothing, tanh, or the unit sphere. The part
-of f that does not depend on the code is given for all steps. Forward, hidden layers are stored; backward, the full
-gradient through time is followed, and what flows into each layer is stored, so that gradients of weights are large
-products.
+e_t = Q(B(e_{t−1} + f(e_{t−1}, ·) + p_t)) with f of one or two hidden layers and B nothing, tanh, or the unit sphere.
+The part of f that does not depend on the code is given for all steps, and so is p_t, what a continuous path adds.
+Forward, hidden layers are stored; backward, the full gradient through time is followed, and what flows into each layer
+is stored, so that gradients of weights are large products.
 """
 
 import torch
@@ -16,11 +16,11 @@ from diacritic.memory.quantise import SMALLEST, code_vectors, lowest_twin
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import first_vector
 from diacritic.training.kernels.encoder import block, put, tall
-from diacritic.training.kernels.launch import launch, padded, tiles
+from diacritic.training.kernels.launch import launch, pieced, tiles
 from diacritic.training.kernels.perceptron import outer
 
-LARGEST = 256
-"""Codes that a program compares at once."""
+LARGEST = 1024
+"""Codes at most."""
 BOUNDS = {"none": 0, "tanh": 1, "sphere": 2}
 
 
@@ -31,8 +31,25 @@ def _turned(weight, HEIGHT: tl.constexpr, WIDTH: tl.constexpr):
 
 
 @triton.jit
+def _scoring(codebook, label, K, SIZE: tl.constexpr):
+    """The vectors of some codes as columns, and −‖e_k‖²/2 of each; labels from K on never win."""
+    size, real = tl.arange(0, SIZE), label < K
+    scoring = tl.load(codebook + label[None, :] * SIZE + size[:, None], mask=real[None, :], other=0.0)
+    return scoring, tl.where(real, -0.5 * tl.sum(scoring * scoring, 0), float("-inf"))[None, :]
+
+
+@triton.jit
+def _best(value, scoring, half, label, K):
+    """The largest score of every row among some codes, and the lowest code that has it."""
+    score = tl.dot(value, scoring, input_precision="ieee") + half
+    best = tl.max(score, 1)
+    return best, tl.min(tl.where(score == best[:, None], label[None, :], K - 1), 1)
+
+
+@triton.jit
 def _forward(
     driven,
+    pushed,
     first,
     entering,
     middle,
@@ -52,17 +69,19 @@ def _forward(
     SMALLEST,
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
-    CODES: tl.constexpr,
+    CHUNK: tl.constexpr,
+    CHUNKS: tl.constexpr,
     DEEP: tl.constexpr,
     BOUND: tl.constexpr,
     PERSISTENT: tl.constexpr,
+    PUSHED: tl.constexpr,
     PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
 ):
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     inside = row < episodes
-    size, label = tl.arange(0, SIZE), tl.arange(0, CODES)
+    size = tl.arange(0, SIZE)
     inward = tall(entering + run * SIZE * WIDTH, SIZE, WIDTH)
     outward = tall(leaving + run * WIDTH * SIZE, WIDTH, SIZE)
     outward_bias = tl.load(leaving_bias + run * SIZE + size)[None, :]
@@ -71,9 +90,8 @@ def _forward(
         inner_bias = tl.load(middle_bias + run * WIDTH + tl.arange(0, WIDTH))[None, :]
     codebook += run * K * SIZE
     twin += run * K
-    real = label < K
-    scoring = tl.load(codebook + label[None, :] * SIZE + size[:, None], mask=real[None, :], other=0.0)
-    half = tl.where(real, -0.5 * tl.sum(scoring * scoring, 0), float("-inf"))[None, :]
+    if CHUNKS == 1:
+        scoring, half = _scoring(codebook, tl.arange(0, CHUNK), K, SIZE)
     state = tl.zeros((ROWS, SIZE), tl.float32) + tl.load(first + run * SIZE + size)[None, :]
     begin = run * STEPS * episodes
     for _ in range(STEPS):
@@ -86,6 +104,8 @@ def _forward(
             hidden = tl.maximum(tl.dot(hidden, inner, input_precision=PRECISION) + inner_bias, 0.0)
             put(upper + begin * WIDTH, hidden, row, episodes, WIDTH)
         value = state + (tl.dot(hidden, outward, input_precision=PRECISION) + outward_bias)
+        if PUSHED:
+            value += block(pushed + begin * SIZE, row, episodes, SIZE)
         if BOUND == 1:
             value = 2 / (1 + tl.exp(-2 * value)) - 1
         if BOUND == 2:
@@ -93,9 +113,16 @@ def _forward(
             tl.store(norm + begin + row, length, mask=inside)
             value = value / length[:, None]
         put(proposal + begin * SIZE, value, row, episodes, SIZE)
-        score = tl.dot(value, scoring, input_precision="ieee") + half
-        best = tl.max(score, 1)
-        code = tl.min(tl.where(score == best[:, None], label[None, :], K - 1), 1)
+        if CHUNKS == 1:
+            _, code = _best(value, scoring, half, tl.arange(0, CHUNK), K)
+        else:
+            best, code = tl.full((ROWS,), float("-inf"), tl.float32), tl.full((ROWS,), K - 1, tl.int32)
+            for k in range(CHUNKS):
+                label = k * CHUNK + tl.arange(0, CHUNK)
+                scoring, half = _scoring(codebook, label, K, SIZE)
+                top, here = _best(value, scoring, half, label, K)
+                code = tl.where(top > best, here, code)
+                best = tl.maximum(top, best)
         code = tl.load(twin + code)
         tl.store(codes + begin + row, code, mask=inside)
         state = tl.load(codebook + code[:, None] * SIZE + size[None, :])
@@ -164,14 +191,16 @@ def _backward(
 class Recurrence(torch.autograd.Function):
     """Proposals ẽ_t and vectors e_t [S, T·N, d], and codes [S, T·N], from what drives f's first layer [S, T·N, H].
 
-    `first` [S, 1, d] is e₀ and `codebook` [S, K, d] holds the vectors of the codes as they are. f's layers are
-    `entering` [S, d, H], `middle` [S, H, H] with its bias (none: one hidden layer), `leaving` [S, H, d] with its bias.
+    `pushed` [S, T·N, d] is added to the proposals before they are bounded, where it is given. `first` [S, 1, d] is e₀
+    and `codebook` [S, K, d] holds the vectors of the codes as they are. f's layers are `entering` [S, d, H], `middle`
+    [S, H, H] with its bias (none: one hidden layer), `leaving` [S, H, d] with its bias.
     """
 
     @staticmethod
     def forward(
         ctx,
         driven: Tensor,
+        pushed: Tensor | None,
         first: Tensor,
         entering: Tensor,
         middle: Tensor | None,
@@ -188,20 +217,21 @@ class Recurrence(torch.autograd.Function):
         episodes, deep = R // steps, middle is not None
         given = [value.detach().contiguous() for value in (driven, first, entering, leaving, leaving_bias, codebook)]
         driven, first, entering, leaving, leaving_bias, codebook = given
-        inner = [driven if value is None else value.detach().contiguous() for value in (middle, middle_bias)]
+        more = [driven if one is None else one.detach().contiguous() for one in (pushed, middle, middle_bias)]
         lower = torch.empty_like(driven)
         upper = torch.empty_like(driven) if deep else lower
         proposal, norm = driven.new_empty(S, R, d), driven.new_empty(S, R)
         codes = torch.empty(S, R, dtype=torch.int64, device=driven.device)
-        layers = driven, first, entering, *inner, leaving, leaving_bias, codebook, lowest_twin(codebook)
+        layers = driven, more[0], first, entering, *more[1:], leaving, leaving_bias, codebook, lowest_twin(codebook)
         numbers = lower, upper, proposal, norm, codes, episodes, K, steps, SMALLEST
         sizes = {"SIZE": d, "WIDTH": H, "DEEP": deep, "BOUND": BOUNDS[bound], "PERSISTENT": persistent}
         constants = {**sizes, "PRECISION": precision}
-        grid = tiles("recurrence", episodes), S
-        launch("recurrence", _forward, grid, *layers, *numbers, **constants, CODES=padded(K))
+        grid, (chunk, chunks) = (tiles("recurrence", episodes), S), pieced("recurrence", K)
+        more_constants = {"CHUNK": chunk, "CHUNKS": chunks, "PUSHED": pushed is not None}
+        launch("recurrence", _forward, grid, *layers, *numbers, **constants, **more_constants)
         embedding = codebook.gather(1, codes.unsqueeze(-1).expand(-1, -1, d))
         ctx.constants, ctx.steps = constants, steps
-        ctx.save_for_backward(proposal, norm, lower, upper, entering, inner[0], leaving, first, embedding)
+        ctx.save_for_backward(proposal, norm, lower, upper, entering, more[1], leaving, first, embedding)
         ctx.mark_non_differentiable(codes)
         ctx.set_materialize_grads(False)
         return proposal, embedding, codes
@@ -225,17 +255,24 @@ class Recurrence(torch.autograd.Function):
         of_middle = (outer(lower, into_upper), into_upper.sum(1)) if deep else (None, None)
         of_first = into_first.sum(1, keepdim=True)
         of_layers = of_first, outer(carried, into_lower), *of_middle, outer(upper, into_out), into_out.sum(1)
-        return into_lower, *of_layers, None, None, None, None, None
+        of_pushed = into_out if ctx.needs_input_grad[1] else None
+        return into_lower, of_pushed, *of_layers, None, None, None, None, None
 
 
 def follow(
-    parameters: Parameters, architecture: Architecture, driven: Tensor, steps: int, rough: bool
+    parameters: Parameters,
+    architecture: Architecture,
+    driven: Tensor,
+    steps: int,
+    rough: bool,
+    pushed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Proposals, vectors and codes of all rows; `rough` products are those of the tensor cores in TF32."""
     layers = [parameters.get(f"residual.{name}") for name in ("hidden1.weight", "hidden1.bias")]
     last = parameters["residual.out.weight"], parameters["residual.out.bias"]
     codebook = code_vectors(parameters["codebook"], architecture.bound)
-    given = driven, first_vector(parameters, architecture), parameters["residual.code.weight"], *layers, *last
+    begun = first_vector(parameters, architecture)
+    given = driven, pushed, begun, parameters["residual.code.weight"], *layers, *last
     settings = steps, architecture.bound, architecture.persistent, "tf32" if rough else "tf32x3"
     proposal, embedding, codes = Recurrence.apply(*given, codebook.detach(), *settings)
     return proposal, embedding, codes

@@ -71,6 +71,9 @@ def assert_same(actual: Learned, expected: Learned) -> None:
         "non-persistent",
         "plain+bfs",
         "inverse+imitation",
+        "scaffold",
+        "bypass",
+        "scaffold+bfs",
     ],
 )
 def test_a_learner_learns_the_same_as_step_by_step(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

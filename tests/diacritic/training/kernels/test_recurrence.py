@@ -1,5 +1,7 @@
 """The kernels of the recurrence against the definition, in Triton's interpreter."""
 
+from typing import Literal
+
 import pytest
 import torch
 from torch import Tensor
@@ -25,27 +27,32 @@ def case(architecture: Architecture) -> tuple[dict[str, Tensor], Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("bound", "layers", "start", "persistent", "codes"),
+    ("bound", "layers", "start", "persistent", "codes", "path"),
     [
-        ("sphere", 2, "first code", True, 5),
-        ("sphere", 1, "zero", True, 16),
-        ("tanh", 2, "first code", True, 17),
-        ("none", 2, "zero", True, 5),
-        ("sphere", 2, "first code", False, 5),
+        ("sphere", 2, "first code", True, 5, "none"),
+        ("sphere", 1, "zero", True, 16, "none"),
+        ("tanh", 2, "first code", True, 17, "none"),
+        ("none", 2, "zero", True, 5, "none"),
+        ("sphere", 2, "first code", False, 5, "none"),
+        ("sphere", 2, "first code", True, 150, "none"),
+        ("sphere", 2, "first code", True, 5, "scaffold"),
+        ("tanh", 1, "zero", True, 130, "scaffold"),
     ],
 )
 def test_values_codes_and_gradients_are_those_of_the_loop(
-    bound: str, layers: int, start: str, persistent: bool, codes: int
+    bound: str, layers: int, start: str, persistent: bool, codes: int, path: Literal["none", "scaffold"]
 ) -> None:
     changes = {"bound": bound, "start": start, "persistent": persistent, "residual_layers": layers, "codes": codes}
     architecture = Architecture(width=32, code_size=16, encoder="narrow", features=8, **changes)
     parameters, driven = case(architecture)
-    expected = unrolled.follow(parameters, architecture, driven, T, "full", rough=False)
-    actual = recurrence.follow(parameters, architecture, driven, T, rough=False)
+    made = torch.Generator().manual_seed(3)
+    pushed = torch.randn(S, T * N, 16, generator=made).requires_grad_() if path != "none" else None
+    expected = unrolled.follow(parameters, architecture, driven, T, "full", rough=False, pushed=pushed)
+    actual = recurrence.follow(parameters, architecture, driven, T, rough=False, pushed=pushed)
     assert torch.equal(actual[2], expected[2])
     made = torch.Generator().manual_seed(2)
     pull = [torch.randn(S, T * N, 16, generator=made) for _ in range(2)]
-    wanted = [driven, *parameters.values()]
+    wanted = [driven, *parameters.values(), *([] if pushed is None else [pushed])]
     for used in ((0, 1), (0,), (1,)):
         flows = []
         for result in (actual, expected):
