@@ -6,15 +6,17 @@ nothing. Symbols and classes of action are the recording's; no certificate is as
 """
 
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from certify.core.exact import Ints, pair
 from certify.errors import UserError
-from diacritic.training.cohort import Cohort
+from diacritic.training.cohort import Cohort, Plan
 from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort
 from diacritic.training.forgetting import (
@@ -27,7 +29,7 @@ from diacritic.training.forgetting import (
     inconsistent_share,
     merge_codes,
 )
-from diacritic.training.revision import histories, revised, without_chance
+from diacritic.training.revision import demanded, histories, revised, without_chance
 
 RISE = 0.002  # largest rise of the squared error of standardised actions, beside the relative one
 ALIKE = 6.0  # deviations within which two steps look alike
@@ -68,17 +70,16 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     training episodes by heart, and what it does there says nothing of what its memory is for.
     """
     plan = replace(cohort.plan, batch=None, low=None)  # as a policy computes codes
-    whole = Cohort(plan, cohort.given, str(cohort.device), {k: v.detach() for k, v in cohort.parameters.items()})
-    whole.optimiser.diverged.copy_(cohort.optimiser.diverged)
-    whole.resume_at(cohort.step)
+    parameters = {name: value.detach() for name, value in cohort.parameters.items()}
+    whole = _like(cohort, plan, parameters, cohort.optimiser.diverged)
     own, split = recording_traces(whole), plan.learner.split
     experts = [replace(run, behaviour=expert_decisions(run, whole)) for run in own]
     right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
     experts = [without_chance(run) for run in experts] if split else experts
     merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
     tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
-    if split and not all(tried.changed):
-        tried = _again(tried, forget(whole, own, effort or EFFORT, worse=RISE, merged=merged))
+    if split:
+        tried = _again(tried, whole, own, effort or EFFORT)
     codes = [run.codes if merging is None else merging.codes for run, merging in zip(own, merged, strict=True)]
     aims = experts if split else own
     inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
@@ -93,19 +94,43 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     )
 
 
-def _again(first: Forgotten, second: Forgotten) -> Forgotten:
+def _again(first: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort) -> Forgotten:
     """Runs that the trained carrier could not be fitted with, from a fresh one, where that is better."""
-    better = [new and not old for old, new in zip(first.changed, second.changed, strict=True)]
+    failed = [k for k, merging in enumerate(first.merged) if merging is not None and not first.changed[k]]
+    if not failed:
+        return first
+    merged = [first.merged[k] for k in failed]
+    second = forget(_some(cohort, failed), [own[k] for k in failed], effort, worse=RISE, merged=merged)
+    better = {run: k for k, run in enumerate(failed) if second.changed[k]}
 
     def pick(old: list[Any], new: list[Any]) -> list[Any]:
-        return [b if chosen else a for a, b, chosen in zip(old, new, better, strict=True)]
+        return [new[better[run]] if run in better else value for run, value in enumerate(old)]
 
+    parameters = {
+        name: torch.stack(pick(list(value.detach()), list(second.cohort.parameters[name].detach())))
+        for name, value in first.cohort.parameters.items()
+    }
     return replace(
         first,
-        cohort=choose(torch.tensor(better, device=first.cohort.device), second.cohort, first.cohort),
+        cohort=_like(first.cohort, first.cohort.plan, parameters, first.cohort.optimiser.diverged),
         steps=first.steps + second.steps,
         **{key: pick(getattr(first, key), getattr(second, key)) for key in ("changed", "reached", "loss")},
     )
+
+
+def _some(cohort: Cohort, runs: list[int]) -> Cohort:
+    """Some runs of a cohort."""
+    plan = replace(cohort.plan, runs=tuple(cohort.plan.runs[k] for k in runs))
+    parameters = {name: value.detach()[runs] for name, value in cohort.parameters.items()}
+    return _like(cohort, plan, parameters, cohort.optimiser.diverged[runs])
+
+
+def _like(cohort: Cohort, plan: Plan, parameters: dict[str, Tensor], diverged: Tensor) -> Cohort:
+    """A cohort on the same recording at the same step."""
+    made = Cohort(plan, cohort.given, str(cohort.device), parameters)
+    made.optimiser.diverged |= diverged
+    made.resume_at(cohort.step)
+    return made
 
 
 def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace]) -> list[Merged | None]:
@@ -117,9 +142,14 @@ def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace])
         free = (clock == 0) & ((run.behaviour == 0) | chance)
         return replace(run, symbols=pair(scene, run.symbols), behaviour=pair(clock, run.behaviour), free=free)
 
+    clocks = clock, np.zeros_like(clock)
+    demands = [cache(partial(demanded, seen(experts[0], now))) for now in clocks]  # experts differ in codes alone
     mergers = []
     for run, expert in zip(own, experts, strict=True):
-        tries = (revised(seen(run, c), seen(expert, c), count, 1 - REACHED) for c in (clock, np.zeros_like(clock)))
+        tries = (
+            revised(seen(run, now), seen(expert, now), count, 1 - REACHED, demand)
+            for now, demand in zip(clocks, demands, strict=True)
+        )
         mergers.append(next((merged for merged in tries if merged is not None), None))
     return mergers
 

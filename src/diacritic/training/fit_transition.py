@@ -6,8 +6,9 @@ dimension, which keeps proposals near their codes. Once every row reaches its co
 the closed recurrence has those codes along every episode.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import look_up, nearest
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import drive, observe, propose
+from diacritic.training.captured import repeat
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.optimiser import Adam
@@ -29,7 +31,7 @@ SHARPNESS = 10.0  # neighbouring codes' squared distance over τ
 SURE = 0.9  # a row has reached its code once that has this probability
 LOOK_EVERY = 50
 FAR = 10.0  # largest norms between a used code and an unused one
-DRAWS = 0  # seed of the rows that are drawn, on the CPU, so that every device is given the same
+DRAWS = 0  # seed of the rows that are drawn
 TIE = 1e-4  # actions whose probabilities differ by less are equally good
 
 
@@ -77,24 +79,17 @@ def fit_transition(
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
     used = dataset.weight.new_zeros(runs, carrier.codes).scatter_(1, dataset.code, 1.0).bool()  # codes that rows reach
     begun["codebook"] = park(begun["codebook"], used)
-    optimiser = Adam(begun, rates, effort.clip)
-    heat = _spacing(begun["codebook"], used) / SHARPNESS
-    chances, drawing, step = dataset.weight[0].cpu(), torch.Generator().manual_seed(DRAWS), 0
+    fit = _Fit(Adam(begun, rates, effort.clip), _spacing(begun["codebook"], used) / SHARPNESS, data, dataset)
+    optimiser = fit.optimiser
     with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} runs"):
-        while step < effort.steps:
-            seen, rows = data, dataset
-            if effort.batch is not None:
-                drawn = torch.multinomial(chances, min(effort.batch, len(chances)), True, generator=drawing)
-                seen, rows = part(data, dataset, drawn.to(dataset.code.device))
-                optimiser.rates.fill_(effort.rate * (1 - step / effort.steps))
-            trace = fitted_trace(optimiser.parameters, seen, rows)
-            chance = _log_chance(trace, heat)
-            if step % LOOK_EVERY == 0 and _finished(chance, trace, rows, data):
-                break
-            acting = discrepancy(trace.read("act"), rows.target, data.shape.symbolic)
-            near = (trace.proposal - trace.embedding).square().mean(-1)
-            optimiser.descend(trace.mean(acting - chance + near).sum())
-            step += 1
+        if effort.batch is None:
+            step = fit.on_all_rows(effort.steps)
+        else:
+            chances, size = dataset.weight[0].cpu(), min(effort.batch, dataset.weight.shape[1])
+            falling = optimiser.rates.new_tensor([effort.rate * (1 - k / effort.steps) for k in range(effort.steps)])
+            update = fit.on_some_rows(draws(chances, effort.steps, size).to(rates.device), falling)
+            repeat(update, effort.steps, rates.device)
+            step = effort.steps
     with torch.no_grad():
         trace = fitted_trace(optimiser.parameters, data, dataset)
         acting = discrepancy(trace.read("act"), dataset.target, data.shape.symbolic)
@@ -103,13 +98,71 @@ def fit_transition(
         return FitResult(fitted, reached, trace.mean(acting), step, optimiser.diverged.clone())
 
 
-def fitted_trace(parameters: Mapping[str, Tensor], data: Data, dataset: TransitionDataset) -> Trace:
-    """All rows at once, each from the code that it is given; gradients stay within a row."""
+@dataclass(frozen=True)
+class _Fit:
+    """Updates of one fit."""
+
+    optimiser: Adam
+    heat: Tensor  # τ, [S]
+    data: Data
+    dataset: TransitionDataset
+
+    def on_all_rows(self, steps: int) -> int:
+        """At most so many updates, until every row has reached its code; how many they were."""
+        for step in range(steps):
+            trace = fitted_trace(self.optimiser.parameters, self.data, self.dataset)
+            chance = _log_chance(trace, self.heat)
+            if step % LOOK_EVERY == 0 and _finished(chance, trace, self.dataset, self.data):
+                return step
+            self._descend(trace, chance, self.dataset.target)
+        return steps
+
+    def on_some_rows(self, drawn: Tensor, falling: Tensor) -> Callable[[], None]:
+        """An update that reads its rows [steps, batch] and its rate [steps] from the device, to be captured there."""
+        optimiser, step = self.optimiser, torch.zeros(1, dtype=torch.int64, device=drawn.device)
+
+        def update() -> None:
+            seen, rows = part(self.data, self.dataset, drawn.index_select(0, step).squeeze(0))
+            optimiser.rates.copy_(falling.index_select(0, step).expand_as(optimiser.rates))
+            trace = fitted_trace(optimiser.parameters, seen, rows, aligned=True)
+            self._descend(trace, _log_chance(trace, self.heat), rows.target)
+            step.add_(1)
+
+        return update
+
+    def _descend(self, trace: Trace, chance: Tensor, target: Tensor) -> None:
+        acting = discrepancy(trace.read("act"), target, self.data.shape.symbolic)
+        near = (trace.proposal - trace.embedding).square().mean(-1)
+        self.optimiser.descend(trace.mean(acting - chance + near).sum())
+
+
+def draws(chances: Tensor, steps: int, size: int) -> Tensor:
+    """The rows of every update, [steps, size], by chances on the CPU: every device is given the same."""
+    return _draws(chances.numpy().tobytes(), chances.dtype, steps, size)
+
+
+@lru_cache(maxsize=1)
+def _draws(chances: bytes, kind: torch.dtype, steps: int, size: int) -> Tensor:
+    weights, drawing = torch.frombuffer(bytearray(chances), dtype=kind), torch.Generator().manual_seed(DRAWS)
+    drawn = torch.empty(steps, size, dtype=torch.int64)
+    for row in drawn:
+        torch.multinomial(weights, size, True, generator=drawing, out=row)
+    return drawn
+
+
+def fitted_trace(
+    parameters: Mapping[str, Tensor], data: Data, dataset: TransitionDataset, aligned: bool = False
+) -> Trace:
+    """All rows at once, each from the code that it is given; gradients stay within a row.
+
+    Where they are `aligned`, the k-th row of the dataset reads the k-th inputs, as those of `part` do.
+    """
     codebook = parameters["codebook"]
     features = observe(parameters, Inputs(data.observation, data.previous, frame=data.frames))
     start = torch.cat([codebook, torch.zeros_like(codebook[:, :1])], 1)
     carried = look_up(start, dataset.before)
-    driven = drive(parameters, "residual", look_up(features, dataset.observation), data.previous[dataset.previous])
+    seen = features if aligned else look_up(features, dataset.observation)
+    driven = drive(parameters, "residual", seen, data.previous if aligned else data.previous[dataset.previous])
     proposal = carried + propose(parameters, "residual", carried, driven)
     return Trace(
         parameters,
@@ -121,7 +174,7 @@ def fitted_trace(parameters: Mapping[str, Tensor], data: Data, dataset: Transiti
         dataset.code,
         dataset.weight,
         dataset.weight,
-        Rows(1, dataset.code.shape[1], dataset.observation),
+        Rows(1, dataset.code.shape[1], None if aligned else dataset.observation),
     )
 
 

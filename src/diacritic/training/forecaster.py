@@ -15,6 +15,7 @@ from torch import Tensor
 from diacritic.memory import full_history
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.captured import repeat
 from diacritic.training.data import Data, check
 from diacritic.training.objectives.base import Numbers
 from diacritic.training.optimiser import Adam
@@ -155,26 +156,6 @@ def mislead(forecasts: Tensor, classes: Tensor, share: float, seeds: Sequence[in
     other = torch.where(classes.unsqueeze(0) != classes.unsqueeze(1), luck, -1.0).argmax(2)
     source = torch.where(spoiled, other, torch.arange(episodes, device=forecasts.device))
     return torch.stack([run[:, rows] for run, rows in zip(forecasts, source, strict=True)])
-
-
-def repeat(update: Callable[[], None], times: int, device: torch.device, warm: int = 3) -> None:
-    """Do `update` so many times; on CUDA a few on a side stream, the rest as replays of one captured graph."""
-    if device.type != "cuda" or times <= warm:
-        for _ in range(times):
-            update()
-        return
-    side = torch.cuda.Stream(device)
-    side.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(side):
-        for _ in range(warm):
-            update()
-    torch.cuda.current_stream(device).wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        update()
-    for _ in range(times - warm):
-        graph.replay()
-    torch.cuda.synchronize(device)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ for as long as possible; a carrier is fitted to those codes, every step in paral
 whose transition does not reach its codes, or that imitates worse than before, keeps its old weights.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from certify.core.exact import Ints, pair, rank
+from certify.core.exact import Ints, pair, rank, representatives
 from certify.errors import UserError
 from certify.machines.merging import NONE, Coded, Merger, States, coded, minimise, persist
 from diacritic.training.certified import adopt
@@ -74,30 +74,48 @@ def learned_states(trace: ExpertTrace) -> States:
     for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], trace.weight), strict=True):
         states.first[word] = int(state)
     for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
-        target = most_frequent(pair(before, words[t]), after, trace.weight)
-        for source, word, to in np.unique(np.stack([before, words[t], target], 1), axis=0).tolist():
+        read = pair(before, words[t])
+        one = representatives(*rank(read))
+        moves = before[one], words[t][one], most_frequent(read, after, trace.weight)[one]
+        for source, word, to in zip(*(column.tolist() for column in moves), strict=True):
             states.moves[source][word] = to
     return states
 
 
-def merge_codes(trace: ExpertTrace, count: int, learned: Ints | None = None) -> Merged | None:
-    """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`.
+@dataclass(frozen=True)
+class Machine:
+    """The merged machine of a trace, its codes numbered from 0 by weight."""
 
-    Where the codes of the trace are not those of the run, the `learned` ones give the new ones their numbers.
-    """
-    states = learned_states(trace)
-    merger = Merger(states)
-    minimise(merger)
-    persist(merger)
-    coding = coded(merger)
-    if coding.codes > count:
-        return None
-    own = np.stack([coding.of_state[nodes] for nodes in states.nodes])
-    walked = coding.walk(trace.words)
-    new = np.where(walked == NONE, own, walked)
-    names = _overlap(coding, states, trace if learned is None else replace(trace, codes=learned), count)
-    share = float(((new == own) * trace.weight).sum() / trace.weight.sum() / len(new))
-    return Merged(names[new], len(np.unique(new)), share)
+    states: States
+    coding: Coded
+    codes: Ints  # [T, N]
+    followed: float
+
+    @staticmethod
+    def of(trace: ExpertTrace) -> "Machine":
+        """Merge what no later behaviour distinguishes."""
+        states = learned_states(trace)
+        merger = Merger(states)
+        minimise(merger)
+        persist(merger)
+        coding = coded(merger)
+        own = np.stack([coding.of_state[nodes] for nodes in states.nodes])
+        walked = coding.walk(trace.words)
+        new = np.where(walked == NONE, own, walked)
+        share = float(((new == own) * trace.weight).sum() / trace.weight.sum() / len(new))
+        return Machine(states, coding, new, share)
+
+    def named(self, learned: ExpertTrace, count: int) -> Merged | None:
+        """Its codes on the numbers of the learned ones that they overlap most with; None if they exceed `count`."""
+        if self.coding.codes > count:
+            return None
+        names = _overlap(self.coding, self.states, learned, count)
+        return Merged(names[self.codes], len(np.unique(self.codes)), self.followed)
+
+
+def merge_codes(trace: ExpertTrace, count: int) -> Merged | None:
+    """Codes that carry no more than the run's own later behaviour needs; None if they would be more than `count`."""
+    return Machine.of(trace).named(trace, count)
 
 
 def cohort_traces(cohort: Cohort) -> list[ExpertTrace]:

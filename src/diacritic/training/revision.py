@@ -6,6 +6,7 @@ behaviour, and what no later action under a common continuation distinguishes is
 forgets as before. Symbols and actions of the training episodes are all that is used: no certificate, no other episode.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from diacritic.training.fit_transition import Effort
 from diacritic.training.forgetting import (
     ExpertTrace,
     Forgotten,
+    Machine,
     Merged,
     cohort_traces,
     forget,
@@ -99,15 +101,10 @@ def without_chance(trace: ExpertTrace) -> ExpertTrace:
     return replace(trace, behaviour=np.where(free, 0, behaviour), free=free)
 
 
-def demanded(trace: ExpertTrace, count: int) -> Merged | None:
-    """The codes that the demonstrations ask for, named after the learned ones that they overlap most with.
-
-    None where they are more than `count`, or where there are too many histories to compare.
-    """
+def demanded(trace: ExpertTrace) -> Machine | None:
+    """The machine that the demonstrations ask for, whatever codes a run has; None: too many histories to compare."""
     past = histories(trace.words)
-    if int((past.max(1) + 1).sum()) > MOST_STATES:
-        return None
-    return merge_codes(replace(trace, codes=past), count, trace.codes)
+    return None if int((past.max(1) + 1).sum()) > MOST_STATES else Machine.of(replace(trace, codes=past))
 
 
 def expert_actions(data: Data, own: ExpertTrace) -> ExpertTrace:
@@ -125,12 +122,20 @@ def revise(cohort: Cohort, effort: Effort | None = None) -> Forgotten:
     return forget(cohort, own, effort, merged=[revised(*both, count) for both in zip(own, expert, strict=True)])
 
 
-def revised(own: ExpertTrace, expert: ExpertTrace, count: int, tolerance: float = 0.0) -> Merged | None:
+def revised(
+    own: ExpertTrace,
+    expert: ExpertTrace,
+    count: int,
+    tolerance: float = 0.0,
+    demand: Callable[[], Machine | None] | None = None,
+) -> Merged | None:
     """New codes of a run: its own, merged, where these fix what the expert does; else what the demonstrations ask for.
 
-    At every step episodes of this weight may differ from what is usual in their state.
+    At every step episodes of this weight may differ from what is usual in their state. Runs of one recording share its
+    `demand`, that of `demanded(expert)`.
     """
     merged = merge_codes(own, count)
     if merged is not None and inconsistent_share(replace(expert, codes=merged.codes)) <= tolerance:
         return merged
-    return demanded(expert, count)
+    machine = demanded(expert) if demand is None else demand()
+    return None if machine is None else machine.named(expert, count)

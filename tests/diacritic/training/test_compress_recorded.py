@@ -203,18 +203,27 @@ def test_time_that_nothing_shows_is_kept_where_an_action_depends_on_it() -> None
     assert (colour == colour[:, :1]).all()
 
 
-def test_a_run_that_cannot_be_fitted_as_it_is_starts_from_a_fresh_carrier(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_runs_that_cannot_be_fitted_as_they_are_start_from_a_fresh_carrier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cohort, tried = revising(trained(recording(), torch.zeros_like(hoarded()))), []
     fit = compress_recorded.forget
 
-    def first_time_in_vain(*given: Any, **settings: Any) -> Forgotten:
-        tried.append(settings.get("fresh", True))
-        done = fit(*given, **settings)
-        return done if settings.get("fresh", True) else replace(done, cohort=given[0], changed=[False, done.changed[1]])
+    def second_run_in_vain(given: Cohort, *more: Any, **settings: Any) -> Forgotten:
+        tried.append(([run.seed for run in given.plan.runs], settings.get("fresh", True)))
+        done = fit(given, *more, **settings)
+        return done if settings.get("fresh", True) else replace(done, changed=[done.changed[0], False])
 
-    monkeypatch.setattr(compress_recorded, "forget", first_time_in_vain)
+    plain = forgotten(cohort, EFFORT)
+    assert plain.changed == [True, True]
+    monkeypatch.setattr(compress_recorded, "forget", second_run_in_vain)
     after = forgotten(cohort, EFFORT)
-    assert tried == [False, True]
-    assert after.changed[0]
+    assert tried == [([0, 1], False), ([1], True)]
+    assert after.changed == [True, True]
     assert after.steps == 2 * EFFORT.steps
-    assert rates(after.cohort, 0) == pytest.approx([0, 2, 2, 1, 1])
+    assert rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
+    every = fit(cohort, recording_traces(cohort), EFFORT, worse=RISE, merged=after.merged)
+    for name, value in after.cohort.parameters.items():
+        assert torch.equal(value[0], plain.cohort.parameters[name][0])
+        assert torch.equal(value[1], every.cohort.parameters[name][1])  # as if both had started again
+    assert not torch.equal(after.cohort.parameters["codebook"][1], plain.cohort.parameters["codebook"][1])

@@ -10,12 +10,13 @@ from certify.zoo import build
 from diacritic.memory.quantise import nearest
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run, start
-from diacritic.training.data import from_arrays
-from diacritic.training.fit_transition import Effort, fit_transition, fitted_trace, park
+from diacritic.training.data import Data, from_arrays
+from diacritic.training.fit_transition import DRAWS, SHARPNESS, Effort, _Fit, fit_transition, fitted_trace, park
 from diacritic.training.learner import learner
+from diacritic.training.optimiser import Adam
 from diacritic.training.preset import preset
 from diacritic.training.symbolic import from_model
-from diacritic.training.transition_dataset import TransitionDataset, transition_dataset
+from diacritic.training.transition_dataset import TransitionDataset, part, transition_dataset
 
 SMALL = Architecture(codes=6, code_size=6, width=24)
 
@@ -66,25 +67,71 @@ def test_unused_codes_are_parked_where_nothing_lands() -> None:
     assert nearest(torch.full((1, 1, 4), 0.4), parked).item() != 1
 
 
-def test_drawn_rows_teach_a_recording_and_the_same_ones_are_drawn_again() -> None:
+def recording() -> Data:
+    """A binary cue at the first step, which all four actions repeat."""
     draw = torch.Generator().manual_seed(5)
     cue = torch.arange(32) % 2
     shown = torch.zeros(4, 32, 3)
     shown[0, :, 0], shown[1:, :, 2] = cue * 2.0 - 1, 1.0
-    data = from_arrays(
+    return from_arrays(
         shown + 0.02 * torch.randn(shown.shape, generator=draw), (cue * 2.0 - 1).expand(4, 32)[..., None]
     )
-    plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 10, SMALL)
-    codes = torch.stack([cue, 1 - cue]).unsqueeze(1).expand(2, 4, 32)
+
+
+def drawn_setting(precision: torch.dtype = torch.float32) -> tuple[Plan, dict[str, torch.Tensor], Data, torch.Tensor]:
+    data, cue = recording().to("cpu", precision), torch.arange(32) % 2
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0), Run(1)), 10, SMALL, precision=precision)
+    return plan, start(plan, data), data, torch.stack([cue, 1 - cue]).unsqueeze(1).expand(2, 4, 32)
+
+
+def test_drawn_rows_teach_a_recording_and_the_same_ones_are_drawn_again() -> None:
+    plan, begun, data, codes = drawn_setting()
     first, again = (
-        fit_transition(start(plan, data), SMALL, data, transition_dataset(data, codes, 6), Effort(150, batch=24))
-        for _ in range(2)
+        fit_transition(begun, SMALL, data, transition_dataset(data, codes, 6), Effort(150, batch=24)) for _ in range(2)
     )
     assert first.reached.tolist() == pytest.approx([1, 1])
     assert first.imitation.max() < 0.05
     assert first.steps == 150
     assert torch.equal(Cohort(plan, data, parameters=first.parameters).trace().step_code, codes)
     assert torch.equal(first.parameters["codebook"], again.parameters["codebook"])
+
+
+def test_updates_on_drawn_rows_are_those_of_the_plain_loop() -> None:
+    """Rows drawn one update at a time, the rate set by hand, and every row of the dataset looked up."""
+    _, begun, data, _ = drawn_setting(torch.float64)
+    codes = torch.randint(6, (2, 4, 32), generator=torch.Generator().manual_seed(1))
+    dataset, effort = transition_dataset(data, codes, 6), Effort(12, batch=24)
+    fitted = fit_transition(begun, SMALL, data, dataset, effort)
+    assert codes.flatten(1).unique().tolist() == list(range(6))  # no code is parked
+    optimiser = Adam(begun, torch.full((2,), effort.rate), effort.clip)
+    apart = torch.cdist(begun["codebook"], begun["codebook"]).square() + torch.diag(torch.full((6,), 1e9))
+    heat = apart.amin(-1).mean(-1) / SHARPNESS
+    drawing = torch.Generator().manual_seed(DRAWS)
+    for step in range(effort.steps):
+        inputs, rows = part(data, dataset, torch.multinomial(dataset.weight[0], 24, True, generator=drawing))
+        optimiser.rates.fill_(effort.rate * (1 - step / effort.steps))
+        trace = fitted_trace(optimiser.parameters, inputs, rows)
+        scores = -torch.cdist(trace.proposal, trace.codebook).square() / heat.view(-1, 1, 1)
+        missed = torch.nn.functional.cross_entropy(scores.mT, rows.code, reduction="none").mean(1)
+        acting = (trace.read("act") - rows.target).square().mean((1, 2))
+        optimiser.descend((acting + missed + (trace.proposal - trace.embedding).square().mean((1, 2))).sum())
+    for name, value in optimiser.parameters.items():
+        torch.testing.assert_close(fitted.parameters[name], value, rtol=0, atol=1e-7)
+
+
+def test_an_update_on_drawn_rows_asks_the_device_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors without content refuse whatever depends on it: a value on the CPU, a shape that varies."""
+    monkeypatch.setattr(Adam, "_row_by_row", lambda _: None)
+    monkeypatch.setattr(Adam, "_in_one_pass", lambda optimiser, factor: optimiser._corrected())
+    _, begun, data, codes = drawn_setting()
+    rows = transition_dataset(data, codes, 6)
+    absent = TransitionDataset(**{name: value.to("meta") for name, value in vars(rows).items()})
+    optimiser = Adam({name: value.to("meta") for name, value in begun.items()}, torch.ones(2, device="meta"), 1.0)
+    fit = _Fit(optimiser, torch.ones(2, device="meta"), data.to("meta"), absent)
+    update = fit.on_some_rows(torch.zeros(9, 24, dtype=torch.int64, device="meta"), torch.ones(9, device="meta"))
+    update()
+    with pytest.raises(RuntimeError, match="meta"):  # what a wait would say
+        bool(optimiser.diverged.any())
 
 
 @pytest.mark.parametrize("batch", [0, 8])

@@ -87,9 +87,9 @@ def test_chance_asks_for_no_memory() -> None:
     free = without_chance(trace).free
     assert free is not None
     assert free.tolist() == [[False, False], [False, False], [True, True]]
-    demand = demanded(without_chance(trace), 8)
+    demand = demanded(without_chance(trace))
     assert demand is not None
-    assert demand.count == 1
+    assert demand.coding.codes == 1
 
 
 def cohort(model: Model, demonstrations: int | None = None, steps: int = 0, codes: int = 16, seeds: int = 2) -> Cohort:
@@ -135,6 +135,20 @@ def test_a_run_that_confuses_nothing_forgets_as_before() -> None:
     assert (new.codes == merged.codes).all()
 
 
+def test_runs_of_one_recording_can_share_what_its_demonstrations_ask_for() -> None:
+    run = cohort(build("memory-chain", bits=2, delay=2))
+    own = cohort_traces(run)
+    own[1] = replace(own[1], codes=(own[1].codes + 3) % 16)
+    experts = [expert_actions(run.data, one) for one in own]
+    assert all(conflicts(one) for one in experts)
+    shared = demanded(experts[0])
+    for both in zip(own, experts, strict=True):
+        alone, together = revised(*both, 16), revised(*both, 16, demand=lambda: shared)
+        assert alone is not None
+        assert together is not None
+        assert (alone.codes == together.codes).all()
+
+
 def test_with_too_few_codes_a_run_stays_as_it_is() -> None:
     before = cohort(build("memory-chain", bits=2, delay=2), codes=3)
     after = revise(before)
@@ -146,7 +160,7 @@ def test_what_is_asked_for_is_what_is_certified() -> None:
     model = build("signpost-corridor", M=4, hall1=2, hall2=2)
     run = cohort(model, seeds=1)
     expert = expert_actions(run.data, cohort_traces(run)[0])
-    demand = demanded(expert, 16)
+    demand = demanded(expert)
     assert demand is not None
     rates = [conditional_entropy(c, o, expert.weight) for c, o in zip(demand.codes, expert.symbols, strict=True)]
     assert rates == pytest.approx([bits or 0 for bits in Requirement.of(model).bits], abs=1e-9)

@@ -1,0 +1,49 @@
+"""Repeated updates: as many as asked for, each counted once, with a graph or without."""
+
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from diacritic.training.captured import repeat
+
+
+class Counter:
+    """An update that counts itself; while it is captured nothing happens."""
+
+    def __init__(self) -> None:
+        self.done, self.captured, self.capturing = 0, 0, False
+
+    def __call__(self) -> None:
+        self.captured += self.capturing
+        self.done += not self.capturing
+
+
+@pytest.mark.parametrize("times", [0, 1, 3, 4, 20])
+def test_an_update_is_done_as_often_as_asked_for(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = Counter()
+    repeat(update, times, torch.device("cpu"))
+    assert update.done == times
+
+    stream, update = SimpleNamespace(wait_stream=lambda _: None), Counter()
+
+    @contextmanager
+    def capture(_):
+        update.capturing = True
+        yield
+        update.capturing = False
+
+    fakes = {
+        "Stream": lambda _: stream,
+        "current_stream": lambda _: stream,
+        "stream": lambda _: nullcontext(),
+        "CUDAGraph": lambda: SimpleNamespace(replay=update),
+        "graph": capture,
+        "synchronize": lambda _: None,
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    repeat(update, times, torch.device("cuda"))
+    assert update.done == times
+    assert update.captured == (times > 3)
