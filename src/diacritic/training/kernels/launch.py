@@ -40,10 +40,10 @@ SIZES = {
     "first": Sizes(stages=3, chunk=128),
     "enter": Sizes(),
     "sum back": Sizes(512),
-    "perceptron": Sizes(64, 8, stages=1, programs=528),
+    "perceptron": Sizes(64, 4, stages=1, programs=528),
     "perceptron back": Sizes(64, 8, stages=1, programs=528),
-    "recurrence": Sizes(32, 4, stages=1, chunk=64),  # 64 rows and 64 codes do not fit a multiprocessor's memory
-    "recurrence back": Sizes(32, 8, stages=1),
+    "recurrence": Sizes(16, 4, stages=1, chunk=64),
+    "recurrence back": Sizes(16, 4, stages=1),
     "error": Sizes(512),
     "quantise": Sizes(32, 2, programs=2112, chunk=64),
     "quantise of many": Sizes(64, 4, programs=528, chunk=128),

@@ -89,9 +89,9 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor, ...]:
         joined, weight = ctx.saved_tensors
-        into, of_weight = torch.bmm(flows[0], weight.mT), outer(joined, flows[0])
-        size = ctx.size
-        return into[..., :size], into[..., size:], of_weight[:, :size], of_weight[:, size:], flows[0].sum(1)
+        of_weight, size = outer(joined, flows[0]), ctx.size
+        into = [torch.bmm(flows[0], part.mT) for part in (weight[:, :size], weight[:, size:])]
+        return *into, of_weight[:, :size], of_weight[:, size:], flows[0].sum(1)
 
 
 def heads(

@@ -61,6 +61,7 @@ def _forward(
     lower,
     upper,
     proposal,
+    embedding,
     norm,
     codes,
     episodes,
@@ -126,6 +127,7 @@ def _forward(
         code = tl.load(twin + code)
         tl.store(codes + begin + row, code, mask=inside)
         state = tl.load(codebook + code[:, None] * SIZE + size[None, :])
+        put(embedding + begin * SIZE, state, row, episodes, SIZE)
         begin += episodes
 
 
@@ -220,16 +222,15 @@ class Recurrence(torch.autograd.Function):
         more = [driven if one is None else one.detach().contiguous() for one in (pushed, middle, middle_bias)]
         lower = torch.empty_like(driven)
         upper = torch.empty_like(driven) if deep else lower
-        proposal, norm = driven.new_empty(S, R, d), driven.new_empty(S, R)
+        proposal, embedding, norm = driven.new_empty(S, R, d), driven.new_empty(S, R, d), driven.new_empty(S, R)
         codes = torch.empty(S, R, dtype=torch.int64, device=driven.device)
         layers = driven, more[0], first, entering, *more[1:], leaving, leaving_bias, codebook, lowest_twin(codebook)
-        numbers = lower, upper, proposal, norm, codes, episodes, K, steps, SMALLEST
+        numbers = lower, upper, proposal, embedding, norm, codes, episodes, K, steps, SMALLEST
         sizes = {"SIZE": d, "WIDTH": H, "DEEP": deep, "BOUND": BOUNDS[bound], "PERSISTENT": persistent}
         constants = {**sizes, "PRECISION": precision}
         grid, (chunk, chunks) = (tiles("recurrence", episodes), S), pieced("recurrence", K)
         more_constants = {"CHUNK": chunk, "CHUNKS": chunks, "PUSHED": pushed is not None}
         launch("recurrence", _forward, grid, *layers, *numbers, **constants, **more_constants)
-        embedding = codebook.gather(1, codes.unsqueeze(-1).expand(-1, -1, d))
         ctx.constants, ctx.steps = constants, steps
         ctx.save_for_backward(proposal, norm, lower, upper, entering, more[1], leaving, first, embedding)
         ctx.mark_non_differentiable(codes)
