@@ -45,7 +45,7 @@ class CellLine:
     cell: Cell
     rows: tuple[Row, ...]
     whole: bool
-    """Whether no seed is missing."""
+    """Whether enough seeds have run to be compared: all, or the usual number."""
     verdict: Verdict = NOT_RUN
 
     @property

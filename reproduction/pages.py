@@ -18,7 +18,7 @@ marked †, where the paper does so), with the requirement in parentheses. *Agre
 apart and Fisher's p is at least 0.05, every rate is within 0.1 bit or the ranges of seeds overlap, success likewise
 within 0.1. *Better*: Fisher's p is below 0.05 also after Holm's correction over the table (second number). *No
 difference shown*: neither. ‡: the task was held out from the search for our preset, but had been run before with
-other settings. *v1*: measured on version 1 of the task."""
+other settings. *v1*: measured on version 1 of the task. A cell is compared once eight of its seeds have run."""
 
 
 _SHOWN = """Each line is a cell of trained runs. Left: the share of sufficient seeds with 95 % Wilson intervals, ours
@@ -82,7 +82,8 @@ def _windows(line: CellLine) -> list[str]:
 def _count(line: CellLine) -> str:
     if line.ours is None:
         return "not run"
-    part = "" if line.whole else f" of {line.cell.seeds} seeds so far"
+    missing = len(line.rows) < line.cell.seeds
+    part = f" of {line.cell.seeds} seeds so far" if missing else ""
     lost = sum(bool(row["diverged"]) for row in line.rows)
     return _plain(line.ours) + part + (f", {lost} diverged" if lost else "")
 

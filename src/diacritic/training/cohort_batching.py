@@ -19,6 +19,8 @@ from diacritic.training.data import Data
 
 RUNS = 32
 """Runs of one cohort at most."""
+PATIENCE = 8
+"""Items for which a pack that is not full waits after its last one."""
 T = TypeVar("T")
 
 
@@ -54,12 +56,15 @@ def _fused(share: CohortPart) -> bool:
 def pack(items: Iterable[tuple[Hashable | None, int, T]], most: int) -> Iterator[list[T]]:
     """Items, each with its kind and its number of runs, as packs of one kind with at most so many runs.
 
-    Items are asked for one by one. A pack goes when it is full or the next of its kind has no room in it, the others
-    in the end.
+    Items are asked for one by one. A pack goes when it is full, when the next of its kind has no room in it, or when
+    it has waited for `PATIENCE` items, so that what comes first is not trained last.
     """
     filling: dict[Hashable, list[T]] = {}
     room: dict[Hashable, int] = {}
-    for own, runs, item in items:
+    grown: dict[Hashable, int] = {}
+    for number, (own, runs, item) in enumerate(items):
+        for kind in [kind for kind in filling if number - grown[kind] > PATIENCE]:
+            yield filling.pop(kind)
         if own is None or runs > most:
             yield [item]
             continue
@@ -68,7 +73,7 @@ def pack(items: Iterable[tuple[Hashable | None, int, T]], most: int) -> Iterator
         if own not in filling:
             filling[own], room[own] = [], most
         filling[own].append(item)
-        room[own] -= runs
+        room[own], grown[own] = room[own] - runs, number
         if not room[own]:
             yield filling.pop(own)
     yield from filling.values()

@@ -12,7 +12,7 @@ from certify.errors import UserError
 from diacritic.memory.shape import Architecture
 from diacritic.training import codebook_restart, parallel
 from diacritic.training.cohort import Cohort, Plan, Run, start
-from diacritic.training.cohort_batching import CohortPart, concatenated, kind, one_cohort, pack, split
+from diacritic.training.cohort_batching import PATIENCE, CohortPart, concatenated, kind, one_cohort, pack, split
 from diacritic.training.data import Data, check
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -165,3 +165,10 @@ def test_packs_are_filled_in_order_and_go_when_full() -> None:
     assert next(jobs) == ["a1", "a2"]
     assert len(asked) == 4
     assert list(jobs) == [["b2"], ["b1", "b3"], ["a3", "a4"], ["c1"]]
+
+
+def test_a_pack_that_nothing_joins_does_not_wait_for_the_end() -> None:
+    items = [("a", 1, "first"), *[(None, 1, number) for number in range(20)], ("a", 1, "last")]
+    order = list(pack(items, 8))
+    assert order[-1] == ["last"]
+    assert order.index(["first"]) == PATIENCE
