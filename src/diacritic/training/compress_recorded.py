@@ -17,7 +17,6 @@ from torch import Tensor
 from certify.core.exact import Ints, pair
 from certify.errors import UserError
 from diacritic.training.cohort import Cohort, Plan
-from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort
 from diacritic.training.forgetting import (
     REACHED,
@@ -29,12 +28,13 @@ from diacritic.training.forgetting import (
     inconsistent_share,
     merge_codes,
 )
-from diacritic.training.revision import demanded, histories, revised, without_chance
+from diacritic.training.revision import demanded, revised, without_chance
+from diacritic.training.unseen_time import RISE, drifting_clock, sensor_noise, unseen_clock
 
-RISE = 0.002  # largest rise of the squared error of standardised actions, beside the relative one
-ALIKE = 6.0  # deviations within which two steps look alike
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
+REVISING = replace(EFFORT, steps=5000)
+"""With fresh noise actions grow more precise for longer. Picked on weighing at gap 6, seeds 100 and 101."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,10 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
     experts = [without_chance(run) for run in experts] if split else experts
     merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
-    tried = forget(whole, own, effort or EFFORT, fresh=False, worse=RISE, merged=merged)
+    noise, effort = sensor_noise(whole.data) if split else None, effort or (REVISING if split else EFFORT)
+    tried = forget(whole, own, effort, fresh=False, worse=RISE, merged=merged, noise=noise)
     if split:
-        tried = _again(tried, whole, own, effort or EFFORT)
+        tried = _again(tried, whole, own, effort, noise)
     codes = [run.codes if merging is None else merging.codes for run, merging in zip(own, merged, strict=True)]
     aims = experts if split else own
     inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
@@ -94,13 +95,13 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     )
 
 
-def _again(first: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort) -> Forgotten:
+def _again(first: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort, noise: Tensor | None) -> Forgotten:
     """Runs that the trained carrier could not be fitted with, from a fresh one, where that is better."""
     failed = [k for k, merging in enumerate(first.merged) if merging is not None and not first.changed[k]]
     if not failed:
         return first
     merged = [first.merged[k] for k in failed]
-    second = forget(_some(cohort, failed), [own[k] for k in failed], effort, worse=RISE, merged=merged)
+    second = forget(_some(cohort, failed), [own[k] for k in failed], effort, worse=RISE, merged=merged, noise=noise)
     better = {run: k for k, run in enumerate(failed) if second.changed[k]}
 
     def pick(old: list[Any], new: list[Any]) -> list[Any]:
@@ -134,55 +135,30 @@ def _like(cohort: Cohort, plan: Plan, parameters: dict[str, Tensor], diverged: T
 
 
 def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace]) -> list[Merged | None]:
-    """Revised codes that also keep the time where an action depends on it and nothing shows it, if codes suffice."""
-    scene, clock, count = *unseen_clock(cohort.data), cohort.plan.carrier.codes
+    """Revised codes that also keep the time where an action depends on it and nothing shows it, if codes suffice.
+
+    At best also where a policy that has drifted may confuse steps.
+    """
+    (scene, clock), count = unseen_clock(cohort.data), cohort.plan.carrier.codes
     chance = experts[0].free if experts[0].free is not None else False
+    words = pair(scene, experts[0].symbols)
+    cluster, drifting = drifting_clock(cohort.data)
+    shown = np.where(drifting > 0, cluster, len(cluster) + words)
+    clocks = (drifting, shown), (clock, None), (np.zeros_like(clock), None)
 
-    def seen(run: ExpertTrace, clock: Ints) -> ExpertTrace:
+    def seen(run: ExpertTrace, clock: Ints, shown: Ints | None) -> ExpertTrace:
         free = (clock == 0) & ((run.behaviour == 0) | chance)
-        return replace(run, symbols=pair(scene, run.symbols), behaviour=pair(clock, run.behaviour), free=free)
+        return replace(run, symbols=words, behaviour=pair(clock, run.behaviour), free=free, scene=shown)
 
-    clocks = clock, np.zeros_like(clock)
-    demands = [cache(partial(demanded, seen(experts[0], now))) for now in clocks]  # experts differ in codes alone
+    demands = [cache(partial(demanded, seen(experts[0], *now))) for now in clocks]  # experts differ in codes alone
     mergers = []
     for run, expert in zip(own, experts, strict=True):
         tries = (
-            revised(seen(run, now), seen(expert, now), count, 1 - REACHED, demand)
+            revised(seen(run, *now), seen(expert, *now), count, 1 - REACHED, demand)
             for now, demand in zip(clocks, demands, strict=True)
         )
         mergers.append(next((merged for merged in tries if merged is not None), None))
     return mergers
-
-
-def unseen_clock(data: Data) -> tuple[Ints, Ints]:
-    """Of every step and episode, [T, N], what the observations show of the time and what they hide.
-
-    Steps of one symbol that look alike are one scene. Steps of one scene that ask for different actions have different
-    colours; 0 where no other step is in the way. Compared are episodes with the same symbols at all steps. Two steps
-    look alike where no channel's means are further apart than so many deviations of a single observation; they ask for
-    different actions where one action for both would cost more than the imitation loss may rise.
-    """
-    if data.symbol is None:
-        raise UserError("data", "has no symbols; only recordings with them can be compressed")
-    symbols, asked = data.symbol.cpu().numpy(), data.target.double().cpu().numpy()
-    seen = data.observation[data.observation_index].double().cpu().numpy()
-    T, N = symbols.shape
-    group, alike, apart = histories(symbols)[-1], np.eye(T, dtype=bool), np.zeros((T, T), bool)
-    for one in np.unique(group):
-        here = group == one
-        look, spread, action = seen[:, here].mean(1), seen[:, here].std(1), asked[:, here].mean(1)
-        shown = symbols[:, here][:, 0]
-        close = (np.abs(look[:, None] - look) <= ALIKE * np.maximum(spread[:, None], spread) + 1e-3).all(-1)
-        close &= shown[:, None] == shown
-        alike |= close
-        apart |= close & (np.square(action[:, None] - action).mean(-1) / 2 / T > RISE)
-    scene, colour = np.arange(T), np.zeros(T, np.int64)
-    for _ in range(T):
-        scene = np.where(alike, scene, T).min(1)
-    for t in np.flatnonzero(apart.any(1)):
-        taken = set(colour[:t][apart[t, :t]])
-        colour[t] = next(k for k in range(1, t + 2) if k not in taken)
-    return np.repeat(scene[:, None], N, 1), np.repeat(colour[:, None], N, 1)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ the closed recurrence has those codes along every episode.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
@@ -24,6 +24,7 @@ from diacritic.training.captured import repeat
 from diacritic.training.data import Data
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.optimiser import Adam
+from diacritic.training.randomness import normal, uniform
 from diacritic.training.trace import Rows, Trace
 from diacritic.training.transition_dataset import TransitionDataset, part
 
@@ -32,6 +33,7 @@ SURE = 0.9  # a row has reached its code once that has this probability
 LOOK_EVERY = 50
 FAR = 10.0  # largest norms between a used code and an unused one
 DRAWS = 0  # seed of the rows that are drawn
+_NOISE = 104  # stream of random numbers
 TIE = 1e-4  # actions whose probabilities differ by less are equally good
 
 
@@ -66,8 +68,12 @@ def fit_transition(
     data: Data,
     dataset: TransitionDataset,
     effort: Effort | None = None,
+    noise: Tensor | None = None,
 ) -> FitResult:
-    """Parameters whose transition gives the codes of the dataset, starting from the given ones."""
+    """Parameters whose transition gives the codes of the dataset, starting from the given ones.
+
+    With `noise`, the deviation of each channel, drawn rows are seen with fresh noise in every update.
+    """
     plain = carrier.side == "raw" and carrier.bound == "none" and carrier.readout == "direct" and carrier.persistent
     if not is_sole_carrier(carrier) or not plain:
         raise UserError("architecture", "only the plain sole carrier can be fitted to a transition")
@@ -79,7 +85,7 @@ def fit_transition(
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
     used = dataset.weight.new_zeros(runs, carrier.codes).scatter_(1, dataset.code, 1.0).bool()  # codes that rows reach
     begun["codebook"] = park(begun["codebook"], used)
-    fit = _Fit(Adam(begun, rates, effort.clip), _spacing(begun["codebook"], used) / SHARPNESS, data, dataset)
+    fit = _Fit(Adam(begun, rates, effort.clip), _spacing(begun["codebook"], used) / SHARPNESS, data, dataset, noise)
     optimiser = fit.optimiser
     with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} runs"):
         if effort.batch is None:
@@ -106,6 +112,7 @@ class _Fit:
     heat: Tensor  # τ, [S]
     data: Data
     dataset: TransitionDataset
+    noise: Tensor | None = None  # [channels]
 
     def on_all_rows(self, steps: int) -> int:
         """At most so many updates, until every row has reached its code; how many they were."""
@@ -119,10 +126,15 @@ class _Fit:
 
     def on_some_rows(self, drawn: Tensor, falling: Tensor) -> Callable[[], None]:
         """An update that reads its rows [steps, batch] and its rate [steps] from the device, to be captured there."""
-        optimiser, step = self.optimiser, torch.zeros(1, dtype=torch.int64, device=drawn.device)
+        optimiser = self.optimiser
+        seed = torch.full((1,), DRAWS, device=drawn.device)
+        step = torch.zeros_like(seed)
 
         def update() -> None:
             seen, rows = part(self.data, self.dataset, drawn.index_select(0, step).squeeze(0))
+            if self.noise is not None:
+                luck = normal(uniform(seed, step.squeeze(0), _NOISE, (2, *seen.observation.shape)))[0]
+                seen = replace(seen, observation=seen.observation + self.noise * luck.to(self.noise.dtype))
             optimiser.rates.copy_(falling.index_select(0, step).expand_as(optimiser.rates))
             trace = fitted_trace(optimiser.parameters, seen, rows, aligned=True)
             self._descend(trace, _log_chance(trace, self.heat), rows.target)

@@ -6,7 +6,7 @@ for as long as possible; a carrier is fitted to those codes, every step in paral
 whose transition does not reach its codes, or that imitates worse than before, keeps its old weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,10 +19,12 @@ from certify.machines.merging import NONE, Coded, Merger, States, coded, minimis
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
 from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.randomness import normal, uniform
 from diacritic.training.transition_dataset import transition_dataset
 
 Floats = NDArray[np.float64]
 REACHED = 0.99  # share of steps at which the recurrence must reach its new code
+_JUDGED = 105  # stream of random numbers
 WORSE = 0.05  # largest rise of the imitation loss, relative and (on symbols) absolute
 
 
@@ -36,6 +38,7 @@ class ExpertTrace:
     behaviour: Ints  # what the policy does: its action, or its decision where there is one and a constant elsewhere
     weight: Floats  # [N]
     free: NDArray[np.bool_] | None = None  # where any behaviour will do, by step and symbol; none: nowhere
+    scene: Ints | None = None  # what a look shows, by step and symbol; none: the symbol
 
     def __post_init__(self) -> None:
         shape = self.codes.shape
@@ -70,7 +73,9 @@ def learned_states(trace: ExpertTrace) -> States:
     for t, (code, symbol) in enumerate(zip(trace.codes, trace.symbols, strict=True)):
         cell = pair(symbol, code)
         usual = most_frequent(cell, trace.behaviour[t], trace.weight)
-        states.add(t, symbol, code, usual if trace.free is None else np.where(trace.free[t], NONE, usual), trace.weight)
+        behaviour = usual if trace.free is None else np.where(trace.free[t], NONE, usual)
+        shown = (symbol, code) if trace.scene is None else (trace.scene[t], cell)
+        states.add(t, *shown, behaviour, trace.weight)
     for word, state in zip(words[0].tolist(), most_frequent(words[0], states.nodes[0], trace.weight), strict=True):
         states.first[word] = int(state)
     for t, (before, after) in enumerate(zip(states.nodes, states.nodes[1:], strict=False), 1):
@@ -159,10 +164,13 @@ def forget(
     fresh: bool = True,
     worse: float = WORSE,
     merged: list[Merged | None] | None = None,
+    noise: Tensor | None = None,
 ) -> Forgotten:
     """Fit every run to its own merged codes; runs that would lose by it stay as they are.
 
     The imitation loss may rise by 5 % and by `worse`. With `merged`, these codes are learned; a run with None stays.
+    With `noise`, the deviation of each channel, observations are fitted to and imitation is judged under fresh noise,
+    which no run can know by heart.
 
     A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
     """
@@ -171,14 +179,14 @@ def forget(
     merged = [merge_codes(run, count) for run in traces] if merged is None else merged
     codes = [run.codes if merging is None else merging.codes for run, merging in zip(traces, merged, strict=True)]
     given = torch.from_numpy(np.stack(codes)).to(cohort.device, torch.int64)
-    before = _imitation(cohort)
+    before = _imitation(cohort, noise)
     begun = start(cohort.plan, cohort.given) if fresh else cohort.parameters
     begun = {name: value.to(cohort.device) for name, value in begun.items()}
-    fit = fit_transition(begun, cohort.plan.carrier, data, transition_dataset(data, given, count), effort)
+    fit = fit_transition(begun, cohort.plan.carrier, data, transition_dataset(data, given, count), effort, noise)
     after = adopt(cohort.plan, cohort.given, fit, str(cohort.device))
     with torch.no_grad():
         reached = (after.trace().step_code == given).flatten(1).to(before.dtype).mean(1)
-    loss = _imitation(after)
+    loss = _imitation(after, noise)
     losing = loss > before + WORSE * before.abs() + worse
     mergeable = torch.tensor([merging is not None for merging in merged]).to(reached.device)
     good = (reached >= REACHED) & ~losing & ~fit.diverged & mergeable
@@ -199,8 +207,13 @@ def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
 
 
 @torch.no_grad()
-def _imitation(cohort: Cohort) -> Tensor:
-    """The imitation loss of every run in the closed recurrence."""
+def _imitation(cohort: Cohort, noise: Tensor | None = None) -> Tensor:
+    """The imitation loss of every run in the closed recurrence, on observations as they are or with more noise."""
+    if noise is not None:
+        seen, parameters = cohort.given.observation, {name: value.detach() for name, value in cohort.parameters.items()}
+        luck = normal(uniform(torch.zeros(1, dtype=torch.int64), 0, _JUDGED, (2, *seen.shape)))[0]
+        given = replace(cohort.given, observation=seen + (noise.cpu() * luck).to(seen))
+        cohort = Cohort(cohort.plan, given, str(cohort.device), parameters)
     return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.schedule)
 
 

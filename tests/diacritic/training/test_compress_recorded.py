@@ -20,7 +20,6 @@ from diacritic.training.compress_recorded import (
     decided,
     forgotten,
     recording_traces,
-    unseen_clock,
 )
 from diacritic.training.data import Data
 from diacritic.training.fit_transition import Effort, fit_transition
@@ -29,6 +28,7 @@ from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.recorded import from_recording
 from diacritic.training.transition_dataset import transition_dataset
+from diacritic.training.unseen_time import sensor_noise
 
 SMALL = Architecture(codes=6, code_size=6, width=24)
 EFFORT = Effort(steps=300, batch=64)
@@ -188,21 +188,6 @@ def test_a_run_that_confuses_its_demonstrations_gets_the_codes_that_they_ask_for
     assert rates(after.cohort, 0) == rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
 
 
-def test_time_that_nothing_shows_is_kept_where_an_action_depends_on_it() -> None:
-    """Steps 1 and 2 look alike and ask for different actions, step 3 looks different, 4 looks and asks like 1."""
-    symbols = np.zeros((5, 8), np.int64)
-    shown = np.zeros((5, 8, 1)) + np.array([5.0, 0, 0, -5, 0])[:, None, None]
-    asked = np.zeros((5, 8, 1)) + np.array([0.0, 0, 3, 0, 0])[:, None, None]
-    draw = np.random.default_rng(0)
-    noisy = (shown + 0.1 * draw.standard_normal(shown.shape)).astype(np.float32)
-    data = from_recording(noisy, asked.astype(np.float32), symbols, symbols)[0]
-    scene, colour = unseen_clock(data)
-    assert scene[:, 0].tolist() == [0, 1, 1, 3, 1]
-    assert colour[:, 0].tolist() == [0, 1, 2, 0, 1]
-    assert (scene == scene[:, :1]).all()
-    assert (colour == colour[:, :1]).all()
-
-
 def test_only_runs_that_cannot_be_fitted_as_they_are_start_from_a_fresh_carrier(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -222,7 +207,8 @@ def test_only_runs_that_cannot_be_fitted_as_they_are_start_from_a_fresh_carrier(
     assert after.changed == [True, True]
     assert after.steps == 2 * EFFORT.steps
     assert rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
-    every = fit(cohort, recording_traces(cohort), EFFORT, worse=RISE, merged=after.merged)
+    noise = sensor_noise(cohort.data)
+    every = fit(cohort, recording_traces(cohort), EFFORT, worse=RISE, merged=after.merged, noise=noise)
     for name, value in after.cohort.parameters.items():
         assert torch.equal(value[0], plain.cohort.parameters[name][0])
         assert torch.equal(value[1], every.cohort.parameters[name][1])  # as if both had started again

@@ -127,11 +127,29 @@ def test_an_update_on_drawn_rows_asks_the_device_for_nothing(monkeypatch: pytest
     rows = transition_dataset(data, codes, 6)
     absent = TransitionDataset(**{name: value.to("meta") for name, value in vars(rows).items()})
     optimiser = Adam({name: value.to("meta") for name, value in begun.items()}, torch.ones(2, device="meta"), 1.0)
-    fit = _Fit(optimiser, torch.ones(2, device="meta"), data.to("meta"), absent)
+    fit = _Fit(optimiser, torch.ones(2, device="meta"), data.to("meta"), absent, torch.ones(3, device="meta"))
     update = fit.on_some_rows(torch.zeros(9, 24, dtype=torch.int64, device="meta"), torch.ones(9, device="meta"))
     update()
     with pytest.raises(RuntimeError, match="meta"):  # what a wait would say
         bool(optimiser.diverged.any())
+
+
+def test_noise_is_drawn_again_in_every_update_and_keeps_a_run_from_learning_episodes_by_heart() -> None:
+    """The last action is a coin; a channel of noise names the episode, but not under fresh noise."""
+    draw, coin = torch.Generator().manual_seed(3), torch.arange(16) // 2 % 2
+    shown = torch.cat(
+        [torch.eye(2)[torch.arange(2)].unsqueeze(1).expand(2, 16, 2), torch.randn(2, 16, 3, generator=draw)], 2
+    )
+    data = from_arrays(shown, torch.stack([torch.zeros(16), coin * 2.0 - 1]).unsqueeze(-1))
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, SMALL)
+    dataset = transition_dataset(data, torch.zeros(1, 2, 16, dtype=torch.long), 6)
+    given = start(plan, data), SMALL, data, dataset, Effort(300, batch=32)
+    noise = torch.tensor([0.0, 0.0, 1.0, 1.0, 1.0])
+    plain, silent, noisy, again = (fit_transition(*given, level) for level in (None, 0 * noise, noise, noise))
+    assert plain.imitation < 0.1
+    torch.testing.assert_close(silent.imitation, plain.imitation)
+    assert noisy.imitation > 0.15
+    assert torch.equal(noisy.imitation, again.imitation)
 
 
 @pytest.mark.parametrize("batch", [0, 8])
