@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from carrier_twin import NARROW, TINY, assert_engine_agrees, lively, vectors
+from carrier_twin import NARROW, TINY, assert_engine_agrees, gradients, lively, schedule_at, vectors
 
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
@@ -56,6 +56,31 @@ def test_episodes_that_are_drawn_are_as_among_all() -> None:
         for run in range(2):
             expected = getattr(whole, name)[run][:, drawn[run]]
             torch.testing.assert_close(getattr(own, name)[run], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["plain", "plain+bfs", "event-agnostic", "event-agnostic-all-recorded", "task-informed", "sysid", "join"],
+)
+def test_learners_lose_nothing_where_undrawn_episodes_are_left_out(name: str) -> None:
+    """Losses and gradients of runs that see their draws, and one episode more that weighs nothing."""
+    data, drawn = _seen(4, 4), torch.tensor([[2, 0, 3], [1, 3, 0]])
+    chosen = released(learner(name))
+    layers = sole_carrier.weights(data.shape, NARROW)
+    for term in chosen.terms:
+        layers |= term.weights(data.shape, NARROW)
+    parameters = {key: value.requires_grad_() for key, value in lively(layers, [1, 2]).items()}
+    own = torch.tensor([[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]], dtype=torch.float64)
+    weight = torch.zeros(2, 4, dtype=torch.float64).scatter(1, drawn, own)
+    shown, schedule, results = parallel.tokens(data), schedule_at(2), []
+    for given, some in ((weight, None), (own, drawn)):
+        trace = unrolled.trace(parameters, NARROW, data, given, shown, drawn=some)
+        losses = torch.stack([term.loss(trace, data, schedule) for term in chosen.terms])
+        results.append((losses, gradients(losses, parameters)))
+    (losses, flow), (own_losses, own_flow) = results
+    torch.testing.assert_close(own_losses, losses, rtol=1e-10, atol=1e-12)
+    for key, gradient in flow.items():
+        torch.testing.assert_close(own_flow[key], gradient, rtol=1e-8, atol=1e-10, msg=lambda text, key=key: key + text)
 
 
 @pytest.mark.parametrize("low", [torch.float32, torch.bfloat16])
