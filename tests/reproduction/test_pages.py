@@ -48,6 +48,7 @@ def test_gap_toys_show_the_criterion_of_the_release_beside_our_gate():
     ):
         text = shown([run_of(CELL, seed, **more) for seed, more in enumerate(given)])
         assert f"| 2/2 (0.34–1.00); TV < 0.05: {said} |" in text
+        assert "*TV < 0.05* counts as the authors' release does" in text
 
 
 def test_what_did_not_run_says_so():
