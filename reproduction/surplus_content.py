@@ -32,7 +32,7 @@ HALVES = 2  # folds of the bound on H(C|O)
 
 
 @dataclass(frozen=True)
-class Watched:
+class RunCodes:
     """The codes of sufficient runs of one cell along its recording."""
 
     demos: Demos
@@ -82,7 +82,7 @@ def sufficient_runs(cell: Cell, demos: Demos, runs: Path = RUNS, shipped: Path =
 
 
 @cache
-def watched(cell: Cell, runs: Path = RUNS, demos: Path = DEMOS, shipped: Path = SHIPPED) -> Watched | None:
+def run_codes(cell: Cell, runs: Path = RUNS, demos: Path = DEMOS, shipped: Path = SHIPPED) -> RunCodes | None:
     """The sufficient runs of a cell along its recording, made again where it is not there; none without runs."""
     learned = recording(cell, demos)
     paths: Sequence[Path] = sufficient_runs(cell, learned, runs, shipped)
@@ -90,4 +90,4 @@ def watched(cell: Cell, runs: Path = RUNS, demos: Path = DEMOS, shipped: Path = 
         return None
     task = task_of(learned)
     codes = [teacher_forced(group.policies(), learned, task, learned.symbol_names).codes for group in groups(paths)]
-    return Watched(learned, task, Classes.of(learned.symbols, learned.choices), np.concatenate(codes))
+    return RunCodes(learned, task, Classes.of(learned.symbols, learned.choices), np.concatenate(codes))

@@ -7,7 +7,7 @@ from diacritic.measure.resolution import GRIDS
 from diacritic.studies.results import Results
 from reproduction.catalogue import plain_trajectories, surplus
 from reproduction.catalogue._figures import derived, study
-from reproduction.catalogue._watched import resolution
+from reproduction.catalogue._run_figures import resolution
 from reproduction.catalogue.requirements import recording
 from reproduction.derive import declared, gathered
 from reproduction.reference import figure, row

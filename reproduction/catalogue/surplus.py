@@ -8,7 +8,7 @@ from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import GAPS, franka, reported
 from reproduction.catalogue._figures import derived, study
-from reproduction.catalogue._watched import decomposition
+from reproduction.catalogue._run_figures import decomposition
 from reproduction.derive import Derived, most_information, spread
 from reproduction.figure import Figure
 from reproduction.reference import figure, row

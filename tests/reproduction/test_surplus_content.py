@@ -18,7 +18,7 @@ from diacritic.studies.tasks import task
 from diacritic.tasks.registry import task_of
 from reproduction import surplus_content
 from reproduction.catalogue import gate_and_estimator, surplus
-from reproduction.surplus_content import Watched, sufficient_runs, watched
+from reproduction.surplus_content import RunCodes, run_codes, sufficient_runs
 from reproduction.verdicts import Profile, value
 
 EPISODES, MANY = 48, 192
@@ -41,13 +41,13 @@ def demos_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def half(demos_folder: Path) -> Watched:
+def half(demos_folder: Path) -> RunCodes:
     """Codes that keep the class and, from the second step on, in which half of x the object lies."""
     demos = recording(replace(CELL, task=task("two-cues", gap=1, first_gap=1, episodes=MANY)), demos_folder)
     classes, one = Classes.of(demos.symbols, demos.choices), task_of(demos)
     x = one.initial_state(demos.observations)[:, 0]
     codes = 2 * classes.memory + (x > np.median(x))
-    return Watched(demos, one, classes, codes[None])
+    return RunCodes(demos, one, classes, codes[None])
 
 
 def test_runs_of_the_cell_that_are_sufficient_count_once_a_seed(tmp_path: Path, demos_folder: Path) -> None:
@@ -63,24 +63,24 @@ def test_runs_of_the_cell_that_are_sufficient_count_once_a_seed(tmp_path: Path, 
     own = store_run(shipped / "d", demos, 32, changes=RUN)
     assert sufficient_runs(CELL, demos, runs, shipped) == [first, last]
     assert sufficient_runs(CELL, demos, tmp_path / "none", shipped) == [own]
-    seen = watched(CELL, runs, demos_folder, shipped)
+    seen = run_codes(CELL, runs, demos_folder, shipped)
     assert seen is not None
     assert seen.codes.shape == (2, demos.steps, EPISODES)
-    assert watched(CELL, tmp_path / "none", demos_folder, tmp_path / "none") is None
+    assert run_codes(CELL, tmp_path / "none", demos_folder, tmp_path / "none") is None
 
 
-def test_the_place_explains_a_code_that_holds_it_and_no_coin(half: Watched) -> None:
+def test_the_place_explains_a_code_that_holds_it_and_no_coin(half: RunCodes) -> None:
     step = half.task.windows["gap2"][-1]
     for history in (False, True):
-        (place,) = half.explained(step, history)
-        assert place.surplus == pytest.approx(1, abs=0.05)
-        assert place.least > 0.5
+        (shown,) = half.explained(step, history)
+        assert shown.surplus == pytest.approx(1, abs=0.05)
+        assert shown.least > 0.5
     coin = np.random.default_rng(0).integers(0, 2, MANY)
     blind = replace(half, codes=(2 * half.classes.memory + coin)[None])
     assert blind.explained(step, True)[0].least == 0
 
 
-def test_a_code_that_holds_the_tool_falls_below_its_null(half: Watched) -> None:
+def test_a_code_that_holds_the_tool_falls_below_its_null(half: RunCodes) -> None:
     """The bound and the sweep read the observation of the step itself, the null nothing."""
     window = half.task.windows["gap1"]
     copied = np.zeros_like(half.codes)
@@ -124,7 +124,7 @@ def test_figures_are_means_over_the_runs(monkeypatch: pytest.MonkeyPatch) -> Non
         asked.append(cell)
         return None if cell.learner == "event-agnostic-kept" else Two()
 
-    monkeypatch.setattr(surplus_content, "watched", given)
+    monkeypatch.setattr(surplus_content, "run_codes", given)
     sweep = [
         figure for figure in gate_and_estimator.STUDY.figures if figure.name.startswith("event-agnostic at gap 20")
     ]

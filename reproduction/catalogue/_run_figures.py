@@ -13,39 +13,39 @@ from reproduction.reference import figure
 from reproduction.verdicts import Profile, Range, Value, value
 
 if TYPE_CHECKING:
-    from reproduction.surplus_content import Watched
+    from reproduction.surplus_content import RunCodes
 
 
-def of_runs(cell: Cell, told: "Callable[[Watched], Value | None]") -> Callable[[], Value | None]:
+def of_runs(cell: Cell, told: "Callable[[RunCodes], Value | None]") -> Callable[[], Value | None]:
     """A figure of the runs, or nothing where there are none."""
 
     def measure() -> Value | None:
-        from reproduction.surplus_content import watched
+        from reproduction.surplus_content import run_codes
 
-        runs = watched(cell)
+        runs = run_codes(cell)
         return None if runs is None else told(runs)
 
     return measure
 
 
-def refined(window: str, runs: "Watched") -> Value:
+def refined(window: str, runs: "RunCodes") -> Value:
     """Mean bits over the runs, given the symbol and the tool's cell on every grid."""
     sweeps = runs.sweep(window)
     return Profile(tuple(mean(run[k].rate for run in sweeps) for k in range(1, len(GRIDS) + 1)))
 
 
-def beyond_null(window: str, runs: "Watched") -> Value:
+def beyond_null(window: str, runs: "RunCodes") -> Value:
     """The largest distance, over the grids, of the runs' mean rate from that of permuted codes."""
     sweeps = runs.sweep(window)
     return value(max(abs(mean(run[k].excess for run in sweeps)) for k in range(1, len(GRIDS) + 1)))
 
 
-def bound(window: str, runs: "Watched") -> Value:
+def bound(window: str, runs: "RunCodes") -> Value:
     """The runs' mean upper bound of H(C|O)."""
     return value(mean(runs.bound(window)))
 
 
-def explained(history: bool, share: bool, runs: "Watched") -> Value | None:
+def explained(history: bool, share: bool, runs: "RunCodes") -> Value | None:
     """Mean bits of the surplus at the midpoint that are explained at least, or their share of it in per cent."""
     parts = runs.explained(figure("surplus", "midpoint_step"), history)
     least, whole = sum(part.least for part in parts), sum(part.surplus for part in parts)
@@ -64,7 +64,7 @@ def resolution(cell: Cell, name: str) -> tuple[Figure, ...]:
     first, second = said("permutation_null_max_gap_bits"), Range(*said("second_gap_excess_over_null_bits"))
     once, later = said("cross_validated_logistic_bits"), said("second_gap_cross_validated_bits")
 
-    def ours(told: "Callable[[str, Watched], Value | None]", window: str) -> Callable[[], Value | None]:
+    def ours(told: "Callable[[str, RunCodes], Value | None]", window: str) -> Callable[[], Value | None]:
         return of_runs(cell, partial(told, window))
 
     return (
