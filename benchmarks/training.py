@@ -1,8 +1,11 @@
 """How fast cohorts train: seeds stacked, steps in parallel, against the literal loop of one seed.
 
 Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER] [--sizes 1,8,32,64] [--profile]``. The CUDA part
-has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy.
-FOLDER/training-DEVICE.json grows with every result; a part that fails is recorded there and the rest goes on.
+has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy. With `--pixels` the
+preset `release` learns from frames instead: 200 updates of 1, 2 and 4 runs, extrapolated to 10,000; `--quick` takes
+tiny sizes, also on the CPU.
+FOLDER/training-DEVICE.json (with `--pixels`, pixels-DEVICE.json) grows with every result; a part that fails is recorded
+there and the rest goes on.
 """
 
 import argparse
@@ -33,7 +36,7 @@ from diacritic.training import parallel, reference, scan  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402
 from diacritic.training.demonstrations import FORECASTER_STEPS  # noqa: E402
-from diacritic.training.forecaster import every_offset, train_forecaster  # noqa: E402
+from diacritic.training.forecaster import every_offset, form, train_forecaster  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import PRESETS  # noqa: E402
 from diacritic.training.symbolic import from_model  # noqa: E402
@@ -105,8 +108,9 @@ def clocked(work: Callable[[], object], device: str) -> float:
 def forget() -> None:
     """Give back the memory of what was trained before."""
     gc.collect()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
 
 
 def literal_loop(cohort: Cohort) -> Callable[[], None]:
@@ -346,6 +350,93 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     save("kernels", lambda: kernels(Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")))
 
 
+PIXELS = ("plain", "event-agnostic", "task-informed")
+"""Learners that are timed on frames."""
+
+
+def seen_cues(episodes: int, horizon: int = HORIZON) -> Data:
+    """Frames as random bytes with eleven numbers beside each, and what the learners regress."""
+    made = torch.Generator().manual_seed(0)
+    actions = torch.randn(horizon, episodes, 4, generator=made)
+    data = from_arrays(torch.randn(horizon, episodes, 11, generator=made), actions)
+    frames = torch.randint(0, 256, (horizon * episodes, 64, 64, 3), generator=made, dtype=torch.uint8)
+    later = (torch.arange(horizon).unsqueeze(1) + torch.arange(1, horizon)).clamp(max=horizon - 1)
+    return replace(
+        data,
+        shape=replace(data.shape, frames=True),
+        frames=frames,
+        forecast=actions[later].transpose(1, 2).unsqueeze(0).contiguous(),
+        pending=torch.randn(1, horizon, episodes, 2, 4, generator=made),
+        decisions=(horizon // 2, horizon - 1),
+        last_reveal=1,
+    )
+
+
+def pixel_speed(data: Data, name: str, runs: int, updates: int, device: str, low: torch.dtype | None) -> Results:
+    """Milliseconds per update of stacked runs on frames; seconds of 10,000 updates, of all runs and of each."""
+    forget()
+    seeds = tuple(Run(seed) for seed in range(runs))
+    cohort = Cohort(Plan(learner(name), PRESETS["release"], seeds, UPDATES, batch=512, low=low), data, device)
+    first = clocked(lambda: cohort.advance(2), device)
+    seconds = clocked(lambda: cohort.advance(updates), device) / updates
+    row = {"runs": runs, "updates": updates, "first_updates_s": first, "ms_per_update": 1e3 * seconds}
+    row |= {"s_for_10000_updates": UPDATES * seconds, "s_per_run": UPDATES * seconds / runs}
+    row |= {"episodes_encoded": cohort._slots or data.episodes, "diverged": int(cohort.optimiser.diverged.sum())}
+    return row | ({"gib": torch.cuda.max_memory_reserved() / 2**30} if device == "cuda" else {})
+
+
+def pixel_front(data: Data, low: bool, device: str, rows: int, times: int) -> float:
+    """Milliseconds of the convolutions of one run alone, forward and back, on so many frames."""
+    from diacritic.memory.encoders import encoders
+    from diacritic.memory.pixels import features
+    from diacritic.training.randomness import initial
+
+    layers = encoders(data.shape, PRESETS["release"].architecture(Architecture()))
+    own = {name: weight for name, weight in layers.items() if name.startswith("pooled.")}
+    parameters = {name: value.to(device).requires_grad_() for name, value in initial(own, [0]).items()}
+    frames = data.to(device).frames
+    assert frames is not None
+
+    def work() -> None:
+        torch.autograd.grad(features(parameters, frames[:rows], low).sum(), list(parameters.values()))
+
+    work()
+    return 1e3 * clocked(lambda: [work() for _ in range(times)], device) / times
+
+
+def pixel_forecaster(data: Data, seeds: int, updates: int, device: str) -> float:
+    """Seconds per forecaster of 3,000 updates on frames, so many seeds together."""
+    forget()
+    asked = every_offset(data.horizon, device)
+
+    def train(steps: int) -> None:
+        train_forecaster(data, asked, range(seeds), steps, form(PRESETS["release"], True))
+
+    train(5)
+    short, long = (clocked(lambda steps=steps: train(steps), device) for steps in (updates, 3 * updates))
+    return FORECASTER_STEPS * (long - short) / (2 * updates) / seeds
+
+
+def on_pixels(save: Save, device: str, quick: bool) -> None:
+    """The preset `release` on frames, at gap 20 with 448 episodes; `quick` takes a few tiny episodes."""
+    data = seen_cues(*((8, 5) if quick else (448, HORIZON)))
+    updates, sizes = (2, (1, 2)) if quick else (200, (1, 2, 4))
+    front = (8, 1) if quick else (304 * HORIZON, 10)
+    low = torch.float32 if device == "cuda" else None
+    for name in PIXELS:
+        for runs in sizes:
+            save(f"{name}_{runs}", lambda name=name, runs=runs: pixel_speed(data, name, runs, updates, device, low))
+    for kind in ("bf16", "fp32"):
+        save(f"front_{kind}_ms", lambda kind=kind: pixel_front(data, kind == "bf16", device, *front))
+    if device == "cuda":
+        save("plain_1_exact", lambda: pixel_speed(data, "plain", 1, updates // 4, device, None))
+        torch.backends.cudnn.benchmark = True
+        save("front_bf16_chosen_ms", lambda: pixel_front(data, True, device, *front))
+        save("plain_4_chosen", lambda: pixel_speed(data, "plain", 4, updates, device, low))
+        torch.backends.cudnn.benchmark = False
+    save("forecaster_s_per_run", lambda: pixel_forecaster(data, 2, 2 if quick else 50, device))
+
+
 def threads_ratio(cohort: Cohort, updates: int = 50) -> float:
     """Time of an update on all threads over its time on the threads that training chooses."""
     chosen = clocked(lambda: cohort.advance(updates), "cpu")
@@ -384,6 +475,14 @@ def number(results: Results, *path: str) -> float:
 
 def summary(results: Results) -> str:
     """What was claimed beside what was measured."""
+    if "plain_1" in results:
+        lines = []
+        for name, runs in ((name, runs) for name in PIXELS for runs in (1, 2, 4) if f"{name}_{runs}" in results):
+            update, each = (number(results, f"{name}_{runs}", key) for key in ("ms_per_update", "s_per_run"))
+            said = f"{update:.1f} ms an update, {each:.0f} s per run of 10,000 updates"
+            lines.append(f"release on frames, {name}, {runs} together: {said}")
+        each = number(results, "forecaster_s_per_run")
+        return "\n".join([*lines, f"forecaster on frames: {each:.0f} s per run of 3,000 updates"])
     if "ratio" in results:
         gap, corridor = number(results, "ratio"), number(results, "event_agnostic_ratio")
         lines = [
@@ -420,12 +519,16 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=Path("out"), help="where the JSON goes")
     options.add_argument("--sizes", default="1,8,32,64", help="cohort sizes of the curve on CUDA")
     options.add_argument("--profile", action="store_true", help="also write a table of the kernels of one update")
+    options.add_argument("--pixels", action="store_true", help="the preset release on camera frames instead")
+    options.add_argument("--quick", action="store_true", help="with --pixels, tiny sizes")
     chosen = options.parse_args()
     if chosen.cuda and not torch.cuda.is_available():
         options.error("--cuda: PyTorch sees no GPU here; use --cpu")
     name = "cuda" if chosen.cuda or (torch.cuda.is_available() and not chosen.cpu) else "cpu"
     results: Results = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if name == "cuda" else "cpu"}
-    path = chosen.out / f"training-{name}.json"
+    if chosen.pixels and name == "cpu" and not chosen.quick:
+        options.error("--pixels: PyTorch sees no GPU here; --quick takes tiny sizes")
+    path = chosen.out / f"{'pixels' if chosen.pixels else 'training'}-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def save(key: str, work: Callable[[], Any]) -> None:
@@ -440,7 +543,9 @@ def main() -> None:
         fresh.write_text(json.dumps(results, indent=1) + "\n")
         os.replace(fresh, path)
 
-    if name == "cuda":
+    if chosen.pixels:
+        on_pixels(save, name, chosen.quick)
+    elif name == "cuda":
         on_cuda(save, [int(size) for size in chosen.sizes.split(",")], chosen.out, chosen.profile)
     else:
         on_cpu(save)

@@ -4,7 +4,6 @@ A figure is *derived* from the ledgers of the runs, or *measured*: then `python 
 computes it once and keeps it in results/figures/NAME.jsonl.
 """
 
-import json
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from certify.progress import working
-from diacritic._version import __version__
-from diacritic.files.atomic import write_text
 from diacritic.studies.results import Results
 from reproduction.derive import Derived
+from reproduction.figure_lines import enter, line
 from reproduction.verdicts import Better, Count, P, Profile, Range, Value, Verdict, judge
 
 
@@ -48,8 +46,8 @@ class Figure:
 
 
 def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None:
-    """Compute the measured figures of a study and keep them; unavailable values are omitted."""
-    lines = []
+    """Compute the measured figures of a study and keep them; what cannot be computed here stays as it was."""
+    lines, path = [], results / "figures" / f"{study}.jsonl"
     for figure in figures:
         if figure.measured is None:
             continue
@@ -57,18 +55,14 @@ def measure(study: str, figures: Sequence[Figure], results: Path) -> Path | None
         with working(f"{study}: {figure.name}"):
             value = figure.measured()
         if value is not None:
-            took = round(time.perf_counter() - begun, 3)
-            entry = {"figure": figure.name, "value": _encoded(value), "seconds": took, "device": _processor()}
-            lines.append(json.dumps(entry | {"diacritic": __version__}, ensure_ascii=False) + "\n")
+            lines.append(line(figure.name, _encoded(value), time.perf_counter() - begun, processor()))
     if not lines:
         return None
-    path = results / "figures" / f"{study}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, "".join(sorted(lines)))
+    enter(path, lines, [figure.name for figure in figures])
     return path
 
 
-def _processor() -> str:
+def processor() -> str:
     """The processor's own name, where the system tells it."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from diacritic.measure.gates import VARIATION
 from diacritic.report.markdown import folded
 from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import kind
 from reproduction.captions import Labels
 from reproduction.compare import CellLine, Comparison, FigureLine
-from reproduction.release import rates, successes
+from reproduction.release import GAP_TOYS, imitating, rates, successes
 from reproduction.verdicts import Count, P, Value
 from reproduction.why import Costs, why_cell, why_figure
 
@@ -19,6 +20,8 @@ apart and Fisher's p is at least 0.05, every rate is within 0.1 bit or the range
 within 0.1. *Better*: Fisher's p is below 0.05 also after Holm's correction over the table (second number). *No
 difference shown*: neither. ‡: the task was held out from the search for our preset, but had been run before with
 other settings. *v1*: measured on version 1 of the task. A cell is compared once eight of its seeds have run."""
+_TOYS = f"""*TV < {VARIATION:g}* counts as the authors' release does on the gap toys: runs whose total variation from
+the expert's law at the second decision is below {VARIATION:g}. Rows made before it was kept bound the count."""
 
 
 _SHOWN = """Each line is a cell of trained runs. Left: the share of sufficient seeds with 95 % Wilson intervals, ours
@@ -34,7 +37,16 @@ def page(comparison: Comparison, results: Results, chart: str | None = None) -> 
         lines += [f"[![Ours and the paper's]({chart})]({chart})", "", f"{_SHOWN} {labels.caption}".strip(), ""]
     if comparison.cells:
         ran = sum(line.ours is not None for line in comparison.cells)
-        table = [_READ, "", labels.caption, "", *_cell_table(comparison.cells, labels, costs), ""]
+        toys = any(line.cell.task.name in GAP_TOYS for line in comparison.cells)
+        table = [
+            _READ,
+            "",
+            *([_TOYS, ""] if toys else []),
+            labels.caption,
+            "",
+            *_cell_table(comparison.cells, labels, costs),
+            "",
+        ]
         table += _trained(comparison.cells)
         lines += ["## Cells", "", *folded(f"The table: {len(comparison.cells)} cells, {ran} of them ran", table)]
     if comparison.figures:
@@ -85,7 +97,17 @@ def _count(line: CellLine) -> str:
     missing = len(line.rows) < line.cell.seeds
     part = f" of {line.cell.seeds} seeds so far" if missing else ""
     lost = sum(bool(row["diverged"]) for row in line.rows)
-    return _plain(line.ours) + part + (f", {lost} diverged" if lost else "")
+    return _plain(line.ours) + part + (f", {lost} diverged" if lost else "") + _imitating(line)
+
+
+def _imitating(line: CellLine) -> str:
+    """Of the gap toys also the count of the release, by total variation at the second decision."""
+    if line.cell.task.name not in GAP_TOYS:
+        return ""
+    verdicts = [imitating(row) for row in line.rows]
+    right, most = verdicts.count(True), len(verdicts) - verdicts.count(False)
+    said = f"{right}" if right == most else f"at most {most}" if right == 0 else f"{right} to {most}"
+    return f"; TV < {VARIATION:g}: {said}/{len(verdicts)}"
 
 
 def _elsewhere(line: CellLine) -> str:

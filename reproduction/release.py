@@ -3,8 +3,11 @@
 import csv
 from dataclasses import dataclass
 from functools import cache
+from math import log2
 from pathlib import Path
 
+from diacritic.files.ledger import Row
+from diacritic.measure.gates import VARIATION, imitates
 from diacritic.studies.cell import Cell
 
 FILE = Path(__file__).with_name("release_runs.csv")
@@ -51,3 +54,25 @@ def successes(runs: list[ReleasedRun]) -> list[float]:
 def rates(runs: list[ReleasedRun], window: str, over_all: bool) -> list[float]:
     """Bits in a window over the sufficient runs, or over all."""
     return [run.rate[window] for run in runs if window in run.rate and (over_all or run.sufficient)]
+
+
+GAP_TOYS = ("gap", "gap-toy")
+"""Tasks whose last step is the second decision; the release counts a run there by its law at that step."""
+_ROUNDING = 2e-3  # bits, of two profiles
+
+
+def imitating(row: Row) -> bool | None:
+    """Whether a run on a gap toy succeeds as the release counts; none where its row does not decide it.
+
+    Rows that have no `variation_profile` decide it where a code holds too little: to be wrong with a chance below D
+    about two equal actions takes 1 − h₂(D) bits.
+    """
+    if row["diverged"]:
+        return False
+    if row.get("variation_profile"):
+        return imitates(row["variation_profile"][-1])
+    held, needed = (row.get(key, [None])[-1] for key in ("profile", "decision_profile"))
+    if held is None or needed != 1.0 or "p=" in row["task"]:
+        return None
+    spared = -sum(share * log2(share) for share in (VARIATION, 1 - VARIATION))
+    return False if needed - held > spared + _ROUNDING else None

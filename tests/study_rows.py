@@ -13,6 +13,7 @@ def run_of(cell: Cell, seed: int = 0, **more: Any) -> Row:
     """A sufficient and successful run, unless `more` says otherwise."""
     fields = {
         "cell": cell.name,
+        "task": cell.task.title,
         "configuration": cell.digest,
         "task_version": cell.task.version,
         **{name: getattr(cell, name) for name in _FIELDS},

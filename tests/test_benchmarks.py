@@ -1,8 +1,11 @@
 """What the pages say of speed is what the kept output of the benchmark says."""
 
 import json
+import sys
 from pathlib import Path
 from runpy import run_path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,3 +78,23 @@ def test_the_running_times_of_commands_are_those_that_were_measured():
     page = (ROOT / "docs" / "install.md").read_text()
     assert len(document["commands"]) >= 9
     assert run_path(str(ROOT / "benchmarks" / "commands.py"))["renewed"](page, document) == page
+
+
+def test_training_on_frames_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    script = str(ROOT / "benchmarks" / "training.py")
+    monkeypatch.setattr("sys.argv", [script, "--cpu", "--pixels", "--quick", "--out", str(tmp_path)])
+    monkeypatch.setattr("sys.path", sys.path.copy())
+    run_path(script, run_name="__main__")
+    document = json.loads((tmp_path / "pixels-cpu.json").read_text())
+    for name in ("plain", "event-agnostic", "task-informed"):
+        for runs in (1, 2):
+            row = document[f"{name}_{runs}"]
+            assert row["s_for_10000_updates"] == pytest.approx(10 * row["ms_per_update"])
+            assert row["s_per_run"] == pytest.approx(row["s_for_10000_updates"] / runs)
+            assert (row["runs"], row["diverged"]) == (runs, 0)
+    assert all(document[key] > 0 for key in ("front_bf16_ms", "front_fp32_ms", "forecaster_s_per_run"))
+    said = capsys.readouterr().out
+    assert f"plain, 2 together: {document['plain_2']['ms_per_update']:.1f} ms an update" in said
+    assert "nan" not in said

@@ -4,40 +4,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 from statistics import mean, median
-from typing import TYPE_CHECKING
 
 from diacritic.files.ledger import Row
 from diacritic.memory.shape import Architecture
 from diacritic.studies.results import Results
+from reproduction import latency
 from reproduction.catalogue import learning_targets
 from reproduction.catalogue._figures import measured, study
 from reproduction.derive import Derived, declared, gathered
+from reproduction.latency import ACTION, BLOCK, LEARNERS, OBSERVATION, untrained
 from reproduction.reference import figure
 from reproduction.verdicts import Range, Value, value
 
-if TYPE_CHECKING:
-    from diacritic.training.cohort import Cohort
-
-_BLOCK = "table.cost"
-_LEARNERS = {"transformer": "full-history", "gru": "gru-128", "diacritic": "plain"}
-_TIMED, _WARM = figure(_BLOCK, "timed_steps"), figure(_BLOCK, "warmup_steps")
-_OBSERVATION, _ACTION = 27, 4
-
-
-def _cohort(learner_name: str, horizon: int, seeds: int = 1) -> "Cohort":
-    import torch
-
-    from diacritic.training.cohort import Cohort, Plan, Run
-    from diacritic.training.data import from_arrays
-    from diacritic.training.learner import learner
-    from diacritic.training.preset import preset
-
-    draw = torch.Generator().manual_seed(0)
-    data = from_arrays(
-        torch.randn(horizon, 2, _OBSERVATION, generator=draw), torch.randn(horizon, 2, _ACTION, generator=draw)
-    )
-    plan = Plan(learner(learner_name), preset("release"), tuple(Run(seed, 0.0) for seed in range(seeds)), 1)
-    return Cohort(plan, data, "cpu")
+_TIMED, _WARM = latency.TIMED, latency.WARM
 
 
 def milliseconds(learner_name: str, horizon: int) -> Value:
@@ -48,12 +27,12 @@ def milliseconds(learner_name: str, horizon: int) -> Value:
     from diacritic.memory.scale import Scale
     from diacritic.rollout.policies import Policies
 
-    cohort, before = _cohort(learner_name, horizon), torch.get_num_threads()
+    cohort, before = untrained(learner_name, horizon), torch.get_num_threads()
     torch.set_num_threads(1)
-    zeros, ones = (make(size) for make, size in ((torch.zeros, _OBSERVATION), (torch.ones, _OBSERVATION)))
-    scale = Scale(zeros, ones, torch.zeros(_ACTION), torch.ones(_ACTION))
+    zeros, ones = (make(size) for make, size in ((torch.zeros, OBSERVATION), (torch.ones, OBSERVATION)))
+    scale = Scale(zeros, ones, torch.zeros(ACTION), torch.ones(ACTION))
     player = Policies(cohort.parameters, cohort.plan.carrier, scale)
-    seen, acted = np.zeros((1, 1, _OBSERVATION), np.float32), np.zeros((1, 1, _ACTION), np.float32)
+    seen, acted = np.zeros((1, 1, OBSERVATION), np.float32), np.zeros((1, 1, ACTION), np.float32)
     taken: list[float] = []
     last = min(_WARM, horizon // 2)  # the steps of an episode that are timed
     while len(taken) < _WARM + _TIMED:
@@ -66,9 +45,15 @@ def milliseconds(learner_name: str, horizon: int) -> Value:
     return Range(*[1000 * median(taken[_WARM:])] * 2)
 
 
+def _on_gpu(learner_name: str, horizon: int) -> Value | None:
+    """Median time of one step of 64 episodes; a Transformer encodes its history again, as the paper's does."""
+    took = latency.on_gpu(learner_name, horizon)
+    return None if took is None else value(took)
+
+
 def _millions(learner_name: str) -> Value:
     """Parameters of a policy of the robot tasks."""
-    return value(sum(weight[0].numel() for weight in _cohort(learner_name, 33).parameters.values()) / 1e6)
+    return value(sum(weight[0].numel() for weight in untrained(learner_name, 33).parameters.values()) / 1e6)
 
 
 def _carried() -> Value:
@@ -120,15 +105,27 @@ STUDY = study(
         *(
             measured(
                 f"{ours}, T={horizon}: milliseconds of a step, one core",
-                _BLOCK,
-                value(figure(_BLOCK, f"cpu_ms.{said}")[k]),
+                BLOCK,
+                value(figure(BLOCK, f"cpu_ms.{said}")[k]),
                 partial(milliseconds, ours, horizon),
-                0.5 * figure(_BLOCK, f"cpu_ms.{said}")[k],
+                0.5 * figure(BLOCK, f"cpu_ms.{said}")[k],
                 "lower",
             )
-            for said, ours in _LEARNERS.items()
-            for k, horizon in enumerate(figure(_BLOCK, "T"))
+            for said, ours in LEARNERS.items()
+            for k, horizon in enumerate(figure(BLOCK, "T"))
             if said == "transformer" or horizon == 33  # the others do not grow with the episode
+        ),
+        *(
+            measured(
+                latency.title(ours, horizon),
+                BLOCK,
+                value(figure(BLOCK, f"gpu_ms.{said}")[k]),
+                partial(_on_gpu, ours, horizon),
+                0.5 * figure(BLOCK, f"gpu_ms.{said}")[k],
+                "lower",
+            )
+            for said, ours in (*LEARNERS.items(), ("transformer", latency.CACHED))
+            for k, horizon in enumerate(figure(BLOCK, "T"))
         ),
     ),
 )

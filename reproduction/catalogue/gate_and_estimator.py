@@ -5,8 +5,9 @@ from functools import partial
 from diacritic.files.ledger import Row
 from diacritic.measure.resolution import GRIDS
 from diacritic.studies.results import Results
-from reproduction.catalogue import plain_trajectories
+from reproduction.catalogue import plain_trajectories, surplus
 from reproduction.catalogue._figures import derived, study
+from reproduction.catalogue._run_figures import resolution
 from reproduction.catalogue.requirements import recording
 from reproduction.derive import declared, gathered
 from reproduction.reference import figure, row
@@ -132,5 +133,6 @@ STUDY = study(
             )
             for k, (metres, bits) in enumerate(zip(GRIDS, figure("resolution_sweep", "first_gap_bits"), strict=True))
         ),
+        *resolution(surplus.ANNEALED, "event-agnostic at gap 20"),
     ),
 )

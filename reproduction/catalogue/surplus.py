@@ -8,6 +8,7 @@ from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import GAPS, franka, reported
 from reproduction.catalogue._figures import derived, study
+from reproduction.catalogue._run_figures import decomposition
 from reproduction.derive import Derived, most_information, spread
 from reproduction.figure import Figure
 from reproduction.reference import figure, row
@@ -24,7 +25,7 @@ STILL = franka(
     "event-agnostic-kept",
     reported("jitter_intervention", figure("jitter_intervention", "no_jitter"), GAPS),
 )
-_ANNEALED, _INFORMED = franka(NAME, _FAR, "event-agnostic"), franka(NAME, _FAR, "task-informed")
+ANNEALED, _INFORMED = franka(NAME, _FAR, "event-agnostic"), franka(NAME, _FAR, "task-informed")
 
 
 def surplus(cell: Cell) -> Derived:
@@ -62,19 +63,20 @@ def _about(cell: Cell, hidden: str, given: str) -> Derived:
 
 STUDY = study(
     NAME,
-    (_KEPT, STILL, _ANNEALED, _INFORMED),
+    (_KEPT, STILL, ANNEALED, _INFORMED),
     {
         "never annealed: surplus bits at the midpoint of the second gap": _midpoint,
-        "annealed: bits on the quartile of x": _about(_ANNEALED, "x quartile", "slot"),
-        "annealed: most bits on the expired class": _about(_ANNEALED, "side", "slot"),
-        "annealed: bits on the pending class": _about(_ANNEALED, "slot", "side"),
+        "annealed: bits on the quartile of x": _about(ANNEALED, "x quartile", "slot"),
+        "annealed: most bits on the expired class": _about(ANNEALED, "side", "slot"),
+        "annealed: bits on the pending class": _about(ANNEALED, "slot", "side"),
         "never annealed: bits on the quartile of x": _about(_KEPT, "x quartile", "slot"),
         "without jitter: surplus bits in the second gap": surplus(STILL),
         "surplus bits that the jitter explains": _difference,
     },
     (
         _state("never annealed", "event-agnostic not annealed", _KEPT),
-        _state("annealed", "event-agnostic annealed", _ANNEALED),
+        _state("annealed", "event-agnostic annealed", ANNEALED),
         _state("task-informed", "task-informed", _INFORMED),
+        *decomposition(_KEPT, ANNEALED),
     ),
 )

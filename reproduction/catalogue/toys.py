@@ -6,6 +6,7 @@ from typing import Any
 
 from certify import certify
 from diacritic.files.ledger import Row
+from diacritic.measure.gates import VARIATION
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import Task, model_of, task, windows
@@ -14,7 +15,8 @@ from reproduction.catalogue._figures import derived, study
 from reproduction.derive import Derived, gathered, most_information, tally
 from reproduction.paper import RELEASED, Paper, as_released
 from reproduction.reference import block, figure, row
-from reproduction.verdicts import RATE_TOLERANCE, Profile, Range, Value, value
+from reproduction.release import imitating
+from reproduction.verdicts import RATE_TOLERANCE, Count, Profile, Range, Value, value
 
 NAME, STEPS = "toys", 6000
 _AIDS = {
@@ -189,6 +191,17 @@ def _stochastic_runs(passes: Callable[[Row], bool]) -> Derived:
     return derive
 
 
+def _imitating(learner: str) -> Derived:
+    """Runs of the discovery aids, over their gaps, that succeed as the release counts; nothing while one is open."""
+    cells = [cell for cell in _aids(False) if cell.learner == learner]
+
+    def derive(results: Results) -> Value | None:
+        verdicts = [imitating(run) for run in gathered(results, cells)]
+        return None if not verdicts or None in verdicts else Count(sum(map(bool, verdicts)), len(verdicts))
+
+    return derive
+
+
 def _after_use() -> Value:
     """H(Γ_t|O_t) of the gap toy between its decisions."""
     toy = task("gap", gap2=figure("toys.gap_reliability", "staircase_gap2"))
@@ -216,6 +229,17 @@ STUDY = study(
             )
             for ours in (True, False)
             for title, key, told in _FORGOTTEN
+        ),
+        *(
+            derived(
+                f"gaps 6, 10 and 15, {learner}: runs within {VARIATION:g} of the expert's law at the second decision",
+                "toys.discovery_aids",
+                Count(sum(block("toys.discovery_aids")[key]), 3 * figure("toys.discovery_aids", "of")),
+                _imitating(learner),
+                better="higher",
+            )
+            for learner, key in _AIDS.items()
+            if key is not None
         ),
         derived(
             "continuous bottleneck: bound on its bits in the first gap, sufficient seeds",

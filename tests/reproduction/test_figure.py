@@ -30,6 +30,19 @@ def test_what_cannot_be_measured_leaves_no_file(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_cannot_be_measured_here_stays_as_it_was(tmp_path: Path):
+    measured: dict[str, Value | None] = {"a": value(1), "b": value(2), "gone": value(3)}
+
+    def figures(*names: str) -> list[Figure]:
+        return [Figure(name, "ksweep", value(1), measured=lambda name=name: measured[name]) for name in names]
+
+    measure("s", figures("a", "b", "gone"), tmp_path)
+    measured |= {"a": None, "b": value(5)}
+    measure("s", figures("a", "b"), tmp_path)
+    stored = Results.read(tmp_path)
+    assert [figure.ours(stored, "s") for figure in figures("a", "b", "gone")] == [value(1), value(5), None]
+
+
 def test_a_derived_value_reads_the_ledgers():
     asked = Figure("rows", "ksweep", value(2), derived=lambda results: value(len(results.files["x"])))
     assert asked.verdict(asked.ours(Results({"x": [{}, {}]}), "s")).kind == "agrees"

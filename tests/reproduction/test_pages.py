@@ -31,16 +31,29 @@ def test_a_cell_that_ran_shows_everything_beside_the_paper():
     assert "[![Ours and the paper's](s.svg)](s.svg)" in text
     assert "<summary>The table: 1 cells, 1 of them ran</summary>" in text
     assert (
-        "| 2/2 (0.34–1.00) | 4/8 (0.22–0.78) | 0.47, 0.47 | differs in rate in gap1 (-0.25), success (+0.50) |" in text
+        "| 2/2 (0.34–1.00); TV < 0.05: at most 2/2 | 4/8 (0.22–0.78) | 0.47, 0.47 | differs in rate in gap1 (-0.25), "
+        "success (+0.50) |" in text
     )
     assert "Trained on cpu, torch 9, sources abc." in text
     assert "Of 1 lines: 1 differs." in text
 
 
+def test_gap_toys_show_the_criterion_of_the_release_beside_our_gate():
+    near, far, open_ = {"variation_profile": [0.5, 0.049]}, {"variation_profile": [0.0, 0.05]}, {}
+    for given, said in (
+        ([near, far], "1/2"),
+        ([near, open_], "1 to 2/2"),
+        ([far, open_], "at most 1/2"),
+        ([far, far], "0/2"),
+    ):
+        text = shown([run_of(CELL, seed, **more) for seed, more in enumerate(given)])
+        assert f"| 2/2 (0.34–1.00); TV < 0.05: {said} |" in text
+        assert "*TV < 0.05* counts as the authors' release does" in text
+
+
 def test_what_did_not_run_says_so():
-    assert "| 1/1 (0.21–1.00) of 2 seeds so far | 4/8 (0.22–0.78) | not run | 1 runs, about 0.0 GPU min |" in shown(
-        rows(1)
-    )
+    part = "| 1/1 (0.21–1.00) of 2 seeds so far; TV < 0.05: at most 1/1 | 4/8 (0.22–0.78) | not run |"
+    assert f"{part} 1 runs, about 0.0 GPU min |" in shown(rows(1))
     text = shown([])
     assert "| not run | 4/8 (0.22–0.78) | not run | 2 runs, about 0.0 GPU min | – ❘ 0.50 | – ❘ 2.50 |" in text
     assert "None has run." in text

@@ -16,7 +16,7 @@ from diacritic.measure.flags import CORRECT
 from diacritic.measure.gates import SUCCESS, Gate, Judgement, Symbolic, judge_scores, symbolic_gate
 from diacritic.measure.plugin import Floats, Ints, conditional_entropy
 from diacritic.measure.recorded import Classes, CohortScores, score_cohort
-from diacritic.measure.scores import POSITIVE, Requirement, content, scores
+from diacritic.measure.scores import POSITIVE, Requirement, content, scores, variations
 from diacritic.measure.windows import Steps
 from diacritic.rollout.exact import closed_loop
 from diacritic.rollout.machine import CodeMachine
@@ -94,6 +94,8 @@ class EpisodeTrace:
     weight: Floats  # [N]
     bound: tuple[float, ...] | None = None
     """What a Gaussian bottleneck carries at most at every step, in bits."""
+    variation: tuple[float, ...] | None = None
+    """Mean total variation between its law and the expert's at every step."""
 
 
 SymbolicTrace = CodeMachine | EpisodeTrace
@@ -128,7 +130,11 @@ def evaluate_symbolic(
         gate=symbolic_gate(gate, [step.requirement for step in steps], [step.decision for step in steps]),
         success=success,
         error=tuple(step.error for step in steps),
-        notes={"information": told, "distortion": max(step.distortion for step in steps)},
+        notes={
+            "information": told,
+            "distortion": max(step.distortion for step in steps),
+            "variation_profile": _rounded(np.array(variations(occupancy, trace))),
+        },
     )
 
 
@@ -143,9 +149,11 @@ def _behaviour(trace: EpisodeTrace, requirement: Requirement, windows: Mapping[s
     failures = () if success >= SUCCESS else (f"success {success:.3f}",)
     judgement = Judgement("behavioural", not failures, success, {"success": success}, failures)
     undefined = np.full(len(rate), np.nan)
-    notes = {}
+    notes: Row = {}
     if trace.bound is not None:
         notes["kl_bits"] = {name: mean_over(np.array(trace.bound), steps) for name, steps in windows.items()}
+    if trace.variation is not None:
+        notes["variation_profile"] = _rounded(np.array(trace.variation))
     need = np.array(requirement.bits, np.float64)
     columns = (undefined, undefined, undefined, undefined)
     return Evaluation(judgement, windows, rate, need, *columns, success=success, notes=notes)

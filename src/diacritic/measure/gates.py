@@ -19,6 +19,7 @@ from diacritic.tasks.protocol import Task
 THRESHOLD = 0.9  # a score must exceed it
 THRESHOLDS = (0.8, 0.9, 0.95)
 SUCCESS = 0.99  # closed-loop success of the external gate
+VARIATION = 0.05  # from the expert's law, by which the authors' release counts runs on the gap toy
 
 Symbolic = Literal["t-maze", "external", "full"]
 """The gates of symbolic tasks, by name."""
@@ -166,6 +167,12 @@ def task_gate(task: Task) -> Gate:
     memory = {name: windows.memory[name] for name in gate.windows}
     decisions = {name: windows.decisions[name] for name in gate.decisions}
     return Gate.of(gate.name, memory, decisions, averaged=gate.averaged)
+
+
+def imitates(variation: float) -> bool:
+    """Success on the gap toy as the authors' release counts it, by behaviour at the second decision alone: the mean
+    total variation between the policy's law and the expert's is below 0.05."""
+    return variation < VARIATION
 
 
 def judge_scores(

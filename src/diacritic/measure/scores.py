@@ -14,6 +14,7 @@ from certify.core.model import episode_nodes
 from certify.core.relations import Relation, blocks
 from certify.core.requirement import Requirement
 from diacritic.measure.plugin import conditional_entropy, joint, mutual_information
+from diacritic.rollout.machine import CodeMachine
 from diacritic.rollout.occupancy import ExpertTrace, Floats, law_table
 from diacritic.tasks.recorded import POSITIVE
 
@@ -71,6 +72,19 @@ def _score(occupancy: ExpertTrace, t: int, requirement: Requirement, laws: Float
         float(weight @ abs(policy - expert).sum(axis=1)) / 2,
         float(weight[wrong].sum()),
     )
+
+
+def variations(occupancy: ExpertTrace, machine: CodeMachine) -> list[float]:
+    """Mean total variation between a machine's law and the expert's at every step, along codes that were watched.
+
+    The machine has the watched one's memory; its law may be another, as that of a policy whose greedy twin is scored.
+    """
+    laws, graph = law_table(occupancy.model.graph), occupancy.model.graph
+    distances = []
+    for cells, level in zip(occupancy.steps, graph.levels, strict=True):
+        apart = abs(machine.act[cells.code, cells.observation] - laws[level.law[cells.node]]).sum(axis=1)
+        distances.append(float(cells.weight @ apart) / 2)
+    return distances
 
 
 def explained(left: float, whole: float) -> float | None:

@@ -37,8 +37,12 @@ def symbolic_traces(cohort: Cohort, model: Model) -> list[SymbolicTrace]:
     right = (law.gather(-1, chosen.unsqueeze(-1)).squeeze(-1) > 0).cpu().numpy()
     codes, symbols = trace.step_code.cpu().numpy(), data.observation_index.cpu().numpy()
     weight, bounds = data.weight.double().cpu().numpy(), kl_profile(trace)
+    apart = (trace.steps(logits).softmax(-1) - law).abs().sum(-1).double() @ data.weight.double() / 2
     return [
-        EpisodeTrace(codes[run], right[run], symbols, weight, None if bounds is None else tuple(bounds[run]))
+        EpisodeTrace(
+            *(codes[run], right[run], symbols, weight),
+            *(None if bounds is None else tuple(bounds[run]), tuple(apart[run].tolist())),
+        )
         for run in range(len(codes))
     ]
 

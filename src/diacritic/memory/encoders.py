@@ -15,6 +15,7 @@ from diacritic.memory.shape import Architecture, Shape
 def encoders(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     """The parameters of all of them."""
     width, features = architecture.width, architecture.feature_size
+    beside = width if shape.frames and architecture.camera == "beside" else 0
     if architecture.encoder == "table":
         layers = {
             "observe.table.weight": Weight((shape.observation, features), "normal"),
@@ -22,15 +23,15 @@ def encoders(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
             "previous.none": Weight((features,), "normal"),
         }
     elif architecture.encoder == "narrow":
-        layers = _narrow("observe", shape.observation, width, features)
+        layers = _narrow("observe", shape.observation, width, features, beside)
         layers |= _narrow("previous", shape.action, width, features)
     else:
-        layers = dense("observe.first", shape.observation, width) | dense("observe.second", width, width)
+        layers = dense("observe.first", shape.observation, width) | dense("observe.second", width + beside, width)
         layers |= dense("previous", shape.action, width)
     if shape.frames:
-        from diacritic.memory.pixels import weights as pixel_weights
+        from diacritic.memory.pixels import FRONTS
 
-        layers |= pixel_weights(width)
+        layers |= FRONTS[architecture.camera].weights(width)
     if architecture.side != "symbol":
         return layers
     if architecture.encoder == "deep":
@@ -38,15 +39,16 @@ def encoders(shape: Shape, architecture: Architecture) -> dict[str, Weight]:
     return layers | _narrow("symbol", shape.symbols, width, features)
 
 
-def observe(parameters: Parameters, inputs: Inputs) -> Tensor:
-    """g_o(O_t), with the camera's features where there is a camera."""
+def observe(parameters: Parameters, inputs: Inputs, rough: bool = False) -> Tensor:
+    """g_o(O_t), with the camera's features where there is a camera, whose products may be `rough`."""
     if "observe.table.weight" in parameters:
         return linear(parameters, "observe.table", inputs.observation)
     first = linear(parameters, "observe.first", inputs.observation)
     if inputs.frame is not None:
-        from diacritic.memory.pixels import features
+        from diacritic.memory.pixels import camera_of, features
 
-        first = first + features(parameters, inputs.frame)
+        seen = features(parameters, inputs.frame, rough)
+        first = torch.cat([first, seen], -1) if camera_of(parameters) == "beside" else first + seen
     hidden = torch.relu(first)
     if "observe.out.weight" in parameters:
         return linear(parameters, "observe.out", hidden)
@@ -83,5 +85,5 @@ def prior_input(architecture: Architecture, inputs: Inputs, side: Tensor) -> Ten
     return shown if shown.dim() == 3 else shown.expand(len(side), *shown.shape)
 
 
-def _narrow(name: str, inputs: int, width: int, features: int) -> dict[str, Weight]:
-    return dense(f"{name}.first", inputs, width) | dense(f"{name}.out", width, features)
+def _narrow(name: str, inputs: int, width: int, features: int, beside: int = 0) -> dict[str, Weight]:
+    return dense(f"{name}.first", inputs, width) | dense(f"{name}.out", width + beside, features)

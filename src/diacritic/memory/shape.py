@@ -50,6 +50,9 @@ class Architecture:
     `features` numbers, both of them. `table`: one vector of `features` numbers for each symbol."""
     features: int = 32
     """Numbers that narrow encoders and tables end in; deep ones end in `width`."""
+    camera: Literal["added", "beside"] = "added"
+    """How frames enter g_o: `added` to its first layer, from convolutions of 8, 4 and 3 pixels; or `beside` its hidden
+    layer, as one of their own, from convolutions of 5, 5 and 3 pixels whose output is pooled."""
     residual_layers: int = 1
     """Hidden layers of f."""
     action_layers: int = 2

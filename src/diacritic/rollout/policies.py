@@ -12,6 +12,7 @@ from certify.errors import UserError
 from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
+from diacritic.memory.pixels import camera_of
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.scale import Scale
 from diacritic.memory.shape import Architecture
@@ -44,7 +45,7 @@ class Policies:
         self.parameters = {name: value.detach().cpu() for name, value in parameters.items()}
         self.architecture, self.scale, self.memory = architecture, scale, memory_of(architecture)
         self.runs = len(next(iter(parameters.values())))
-        self.pixels = "pixels.out.weight" in parameters
+        self.pixels = camera_of(parameters) is not None
         self._state: Any = None
 
     def begin(self, episodes: int) -> None:

@@ -35,7 +35,7 @@ from diacritic.training.demonstrations import Prepared, fitted, prepare
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.reference import whole_episodes
 
-BULKY = ("profile", "required_profile", "decision_profile", "machine")
+BULKY = ("profile", "required_profile", "decision_profile", "variation_profile", "machine")
 """Fields of symbolic rows that the arena does not keep."""
 SHUFFLES, TIMED = 99, 200
 

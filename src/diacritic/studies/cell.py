@@ -68,7 +68,8 @@ class Cell:
         """The same with that version of its task."""
         beside = ("study", "reference", "task", "seeds", "first_seed", "after")
         decides = {key: value for key, value in vars(self).items() if key not in beside}
-        decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": preset(self.preset).decides()}
+        how = preset(self.preset).decides(bool(dict(self.task.parameters).get("pixels", False)))
+        decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": how}
         decides |= {} if version == 1 else {"task_version": version}
         decides |= {} if self.after is None else {"after": self.after.digest_of(version)}  # hashes without it stay
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]

@@ -190,10 +190,13 @@ class Cohort:
         return counts.scatter_add(1, drawn.clamp(max=episodes - 1), ones) / batch
 
     def _computed(self) -> int | None:
-        """How many episodes an update computes, where the kernels leave out some that it does not draw."""
+        """How many episodes an update computes, where it leaves out some that it does not draw: in kernels, and where
+        frames have to be encoded."""
         fast = self.engine in KERNELS and self.plan.low is not None
+        if not fast or not parallel.on_gpu(self._inputs):
+            return None
         shown = self.parameters, self.plan.carrier, self._inputs
-        if not fast or not (parallel.fusible(*shown) or unrolled.narrow_fits(*shown)):
+        if self._inputs.frame is None and not (parallel.fusible(*shown) or unrolled.narrow_fits(*shown)):
             return None
         from diacritic.training.kernels.drawn import slots
 

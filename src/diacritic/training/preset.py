@@ -62,11 +62,17 @@ class Preset:
         """What a plan's `low` is on CUDA: fp32 stands for TF32."""
         return torch.bfloat16 if self.low == "bf16" else torch.float32
 
-    def decides(self) -> dict[str, Any]:
-        """Its settings as data; those that came later only where they are used, so that older digests stay."""
+    def decides(self, frames: bool = False) -> dict[str, Any]:
+        """Its settings as data; those that came later only where they are used, so that older digests stay.
+
+        The camera's counts where a task has `frames`.
+        """
         later = {field.name for field in fields(self) if field.default is not MISSING}
         used = {name for name in later if getattr(self, name) != Preset.__dataclass_fields__[name].default}
-        return {name: value for name, value in vars(self).items() if name not in later or name in used}
+        given = {name: value for name, value in vars(self).items() if name not in later or name in used}
+        if "changes" in given and not frames:
+            given["changes"] = tuple(change for change in self.changes if change[0] != "camera")
+        return given
 
     def architecture(self, base: Architecture) -> Architecture:
         """The carrier that this preset trains."""
@@ -77,6 +83,7 @@ _ARM = {
     "bound": "sphere",
     "start": "first code",
     "encoder": "narrow",
+    "camera": "beside",
     "residual_layers": 2,
     "head_layers": 1,
     "offset_size": 16,

@@ -32,7 +32,8 @@ def trace(
     """One pass; `inputs` hold every step as one row, t·N + n. The codes are found in the parameters' own precision.
 
     `drawn` [S, N] says which episodes a run sees; weights are then those of its own. A `precision` of fp32 means that
-    the tensor cores may round the factors of fp32 products (TF32). `strength` is α of the continuous path.
+    the tensor cores may round the factors of fp32 products (TF32). Frames are encoded once, and with any `precision` in
+    bf16. `strength` is α of the continuous path.
     """
     if gradient == "full" and narrow_fits(parameters, architecture, inputs):
         from diacritic.training.kernels import narrow
@@ -46,15 +47,16 @@ def trace(
     inputs = parallel.seen(data, inputs, drawn)
     lowered = precision is not None and precision != parameters["codebook"].dtype
     low = {name: value.to(precision) for name, value in parameters.items()} if lowered else parameters
-    exact = observe(parameters, inputs)
+    rough = precision is not None
+    exact = observe(parameters, inputs, rough)
     given = side_information(parameters, inputs, exact)
     driven = drive(parameters, "residual", given, inputs.previous)
     pushed = None
     if architecture.path != "none":
         pushed = strength * path(parameters, given, encode_action(parameters, inputs.previous), data.horizon)
-    features = observe(low, inputs) if lowered else exact
+    features = exact if not lowered or inputs.frame is not None else observe(low, inputs)
     side = side_information(low, inputs, features)
-    states = follow(parameters, architecture, driven, data.horizon, gradient, precision is not None, pushed)
+    states = follow(parameters, architecture, driven, data.horizon, gradient, rough, pushed)
     read = None if architecture.prior_reads == "features" else prior_input(architecture, inputs, side)
     codebook = code_vectors(parameters["codebook"], architecture.bound)
     outputs = features, side, *states

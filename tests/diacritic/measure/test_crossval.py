@@ -49,6 +49,21 @@ def test_position_explains_the_surplus_that_encodes_it_and_no_other(random: np.r
     assert explained_surplus(memory, memory, symbol, position).surplus == 0
 
 
+def test_trees_find_what_no_line_separates(random: np.random.Generator) -> None:
+    memory, position = random.integers(0, 2, 400), random.uniform(-1, 1, (400, 2))
+    code = 2 * memory + ((position[:, 0] > 0) ^ (position[:, 1] > 0))
+    straight, grown = (
+        explained_surplus(code, memory, np.zeros(400, int), position, learner=learner)
+        for learner in ("logistic", "trees")
+    )
+    assert straight.surplus == grown.surplus == pytest.approx(1, abs=0.02)
+    assert straight.least < 0.05
+    assert grown.least > 0.7
+    noise = explained_surplus(code, memory, np.zeros(400, int), random.normal(size=(400, 2)), learner="trees")
+    assert noise.least == 0
+    assert explained_surplus(memory, memory, np.zeros(400, int), position, learner="trees").least == 0
+
+
 def test_one_column_a_label_and_no_constant_channel() -> None:
     assert one_hot([5, -2, 5]).tolist() == [[0, 1], [1, 0], [0, 1]]
     scaled = standardised([[1.0, 3.0], [1.0, 5.0]])

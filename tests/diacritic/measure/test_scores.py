@@ -25,6 +25,7 @@ from diacritic.measure.scores import (
     latent_labels,
     scores,
     uncoloured,
+    variations,
     whole_numbers,
 )
 from diacritic.rollout.machine import CodeMachine, from_certified
@@ -40,6 +41,7 @@ def test_scores_are_those_of_the_definitions(document: Document, codes: int, see
     model, twin = Model.from_episodes(document), Twin(document)
     machine = random_machine(model, codes, seed)
     reader = Reader(machine, model)
+    soft = variations(teacher_forced(machine.greedy(), model), machine)  # of its law, along the greedy twin's codes
     for t, score in enumerate(scores(teacher_forced(machine, model))):
         facts = twin.levels[t]
         rate = twin.entropy(t, reader.code)
@@ -54,6 +56,7 @@ def test_scores_are_those_of_the_definitions(document: Document, codes: int, see
             for a in reader.done
         )
         assert score.distortion == pytest.approx(variation, abs=1e-12)
+        assert soft[t] == pytest.approx(variation, abs=1e-12)
         best = {h: max(reader.law(h).values()) for h in facts}
         wrong = [
             h for h in facts if next(a for a, p in reader.law(h).items() if p == best[h]) not in dict(facts[h].law)

@@ -37,6 +37,22 @@ def test_every_learner_leaves_a_trace_that_can_be_evaluated(name: str, kind: typ
     rows = [evaluate_symbolic(trace, Requirement.of(MODEL)).row() for trace in actual]
     assert all(0 <= row["success"] <= 1 for row in rows)
     assert ("kl_bits" in rows[0]) == (name == "gaussian")
+    for run, row in enumerate(rows):
+        assert row["variation_profile"] == pytest.approx(_variations(cohort, run), abs=6e-4)
+
+
+def _variations(cohort: Cohort, run: int) -> list[float]:
+    """Half the sum of differences between the policy's law and the expert's, episode by episode."""
+    trace, data = cohort.trace(), cohort.data
+    logits = trace.actions if trace.actions is not None else trace.read("act")
+    laws = trace.steps(logits).softmax(-1)[run].tolist()
+    return [
+        sum(
+            float(data.weight[n]) * sum(abs(mine - theirs) for mine, theirs in zip(law, told, strict=True)) / 2
+            for n, (law, told) in enumerate(zip(laws[t], data.target[t].tolist(), strict=True))
+        )
+        for t in range(data.horizon)
+    ]
 
 
 def test_a_fresh_recording_is_read_with_the_symbols_of_the_first(tmp_path) -> None:

@@ -77,3 +77,14 @@ def test_names_tell_what_differs_from_the_usual():
     assert changed.name == "two-cues gap=6 β=0.001 N=24 K=8 lr=0.0003 λ=0.1 forecaster=100 misled=0.25"
     assert replace(CELL, after=CELL).name == "two-cues gap=6 β=0.001 after=two-cues,gap=6,plain"
     assert list(replace(CELL, first_seed=8, seeds=2).run_seeds) == [8, 9]
+
+
+def test_the_camera_of_the_release_decides_where_there_are_frames(monkeypatch: pytest.MonkeyPatch):
+    blind = replace(CELL, preset="release")
+    seeing = replace(blind, task=task("two-cues", gap=6, pixels=True))
+    before = blind.digest, seeing.digest
+    other = tuple(change for change in PRESETS["release"].changes if change[0] != "camera")
+    assert other != PRESETS["release"].changes
+    monkeypatch.setitem(PRESETS, "release", replace(PRESETS["release"], changes=other))
+    assert blind.digest == before[0]  # rows without a camera stay what they were
+    assert seeing.digest != before[1]

@@ -93,3 +93,19 @@ def test_the_bound_of_the_continuous_bottleneck_is_that_of_its_sufficient_runs()
     assert asked.ours(Results({"x": rows}), "toys") == Range(6.5, 6.5)
     bare = [{key: told for key, told in row.items() if key != "kl_bits"} for row in rows]
     assert str(asked.ours(Results({"x": bare}), "toys")) == "no estimate"
+
+
+def test_the_released_criterion_counts_runs_over_the_three_gaps():
+    cells = [cell for cell in toys.CELLS if cell.learner == "plain" and cell.preset == "release-toy"]
+    cells = [cell for cell in cells if cell.task.name == "gap-toy" and cell.reference and cell.demonstrations is None]
+    assert [(dict(cell.task.parameters)["gap2"], cell.seeds) for cell in cells] == [(6, 4), (10, 4), (15, 4)]
+    (asked,) = (figure for figure in toys.STUDY.figures if figure.name.startswith("gaps 6, 10 and 15, plain:"))
+    assert asked.paper == Count(10, 12)
+    rows = [
+        run_of(cell, seed, sufficient=False, variation_profile=[0.9, 0.01 + 0.02 * seed])
+        for cell in cells
+        for seed in cell.run_seeds
+    ]
+    assert asked.ours(Results({"x": rows}), "toys") == Count(6, 12)
+    assert asked.ours(Results({"x": [*rows[:-1], run_of(cells[-1], 3)]}), "toys") is None  # an older row that is open
+    assert asked.ours(Results({"x": rows[1:]}), "toys") is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from franka_episodes import expert_episodes
 
-from diacritic.tasks.franka import pixels
+from diacritic.tasks.franka import pixels, scene
 from diacritic.tasks.franka.batch import FrankaBatch
 from diacritic.tasks.franka.pixels import Camera, Cameras, states, table_crop
 from diacritic.tasks.franka.tasks import TwoCues
@@ -24,6 +24,19 @@ def test_crop_is_the_mean_over_overlapping_pixels() -> None:
                 columns = max(0.0, min(b + 1, 1.5 * j + 1.5) - max(b, 1.5 * j))
                 total += rows * columns * table[a, b]
         np.testing.assert_allclose(small[i, j], total / (1.125 * 1.5), atol=0.5001)
+
+
+def test_the_camera_stands_where_the_release_has_it() -> None:
+    model = scene.model(False)
+    camera = pixels.mj.mj_name2id(model, int(pixels.mj.mjtObj.mjOBJ_CAMERA), "table")
+    data = pixels.mj.MjData(model)
+    pixels.mj.mj_kinematics(model, data)
+    pixels.mj.mj_camlight(model, data)
+    where, turned = np.array([1.55, 1.25, 0.95]), data.cam_xmat[camera].reshape(3, 3)
+    np.testing.assert_allclose(data.cam_xpos[camera], where)
+    ahead = np.array([0.50, 0.0, 0.08]) - where
+    np.testing.assert_allclose(-turned[:, 2], ahead / np.linalg.norm(ahead), atol=1e-4)
+    assert turned[2, 0] == pytest.approx(0, abs=1e-4)  # not tilted
 
 
 def test_channels_hold_gripper_probe_and_phase() -> None:
