@@ -11,6 +11,7 @@ from diacritic.files.demos import Demos
 from diacritic.measure.interventions import TOLD, Episodes, attribute
 from diacritic.measure.persistence import reset_leak
 from diacritic.measure.verdict import Control, intervention_controls
+from diacritic.memory.encoders import symbols_read
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.protocol import Inputs
 from diacritic.rollout.policies import RunPolicy
@@ -53,7 +54,7 @@ class _Shown(Inputs):
     def of(run: StoredRun, demos: Demos) -> "_Shown":
         """Standardised observations, one-hot symbols where the carrier knows any, and frames where there are any."""
         looked = policy_view(run.task, demos.observations, demos.frames)
-        count = run.weights["symbol.weight"].shape[0] if run.architecture.side == "symbol" else 0
+        count = symbols_read(run.weights) if run.architecture.side == "symbol" else 0
         symbols = torch.from_numpy(demos.symbols.astype(np.int64)).clamp(max=count)
         hot = torch.nn.functional.one_hot(symbols, count + 1)[..., :count].float() if count else None
         seen = run.scale.see(torch.from_numpy(looked))

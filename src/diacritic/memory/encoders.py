@@ -65,6 +65,11 @@ def encode_action(parameters: Parameters, previous: Tensor) -> Tensor:
     return torch.relu(linear(parameters, "previous", previous))
 
 
+def symbols_read(parameters: Parameters) -> int:
+    """How many symbols g_s knows."""
+    return parameters["symbol.first.weight" if "symbol.first.weight" in parameters else "symbol.weight"].shape[-2]
+
+
 def side_information(parameters: Parameters, inputs: Inputs, features: Tensor) -> Tensor:
     """What the transition and the prior read."""
     narrow = "symbol.out.weight" in parameters

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from certify.errors import UserError
 from diacritic.memory.act import act
+from diacritic.memory.encoders import symbols_read
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Parameters
 from diacritic.memory.pixels import camera_of
@@ -75,7 +76,7 @@ class Policies:
             return None
         if symbols is None:
             raise UserError("binner", "this control reads the symbol Ō_t; give the binner of its recording")
-        number = self.parameters["symbol.weight"].shape[1]
+        number = symbols_read(self.parameters)
         seen = torch.from_numpy(np.where((symbols >= 0) & (symbols < number), symbols, number)).long()
         return torch.nn.functional.one_hot(seen, number + 1)[..., :number].float()
 

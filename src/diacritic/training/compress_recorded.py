@@ -33,8 +33,8 @@ from diacritic.training.unseen_time import RISE, drifting_clock, sensor_noise, u
 
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
-REVISING = replace(EFFORT, steps=5000)
-"""With fresh noise actions grow more precise for longer. Picked on weighing at gap 6, seeds 100 and 101."""
+LONGER = replace(EFFORT, steps=5000)
+"""With fresh noise actions grow more precise for longer. Picked on weighing at gap 6."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
     experts = [without_chance(run) for run in experts] if split else experts
     merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
-    noise, effort = sensor_noise(whole.data) if split else None, effort or (REVISING if split else EFFORT)
+    robust = plan.learner.robust
+    noise, effort = sensor_noise(whole.data) if robust else None, effort or (LONGER if robust else EFFORT)
     tried = forget(whole, own, effort, fresh=False, worse=RISE, merged=merged, noise=noise)
     if split:
         tried = _again(tried, whole, own, effort, noise)
@@ -137,14 +138,15 @@ def _like(cohort: Cohort, plan: Plan, parameters: dict[str, Tensor], diverged: T
 def _revised(cohort: Cohort, own: list[ExpertTrace], experts: list[ExpertTrace]) -> list[Merged | None]:
     """Revised codes that also keep the time where an action depends on it and nothing shows it, if codes suffice.
 
-    At best also where a policy that has drifted may confuse steps.
+    Those of a robust learner at best also where a policy that has drifted may confuse steps.
     """
     (scene, clock), count = unseen_clock(cohort.data), cohort.plan.carrier.codes
     chance = experts[0].free if experts[0].free is not None else False
     words = pair(scene, experts[0].symbols)
-    cluster, drifting = drifting_clock(cohort.data)
-    shown = np.where(drifting > 0, cluster, len(cluster) + words)
-    clocks = (drifting, shown), (clock, None), (np.zeros_like(clock), None)
+    clocks: list[tuple[Ints, Ints | None]] = [(clock, None), (np.zeros_like(clock), None)]
+    if cohort.plan.learner.robust:
+        cluster, drifting = drifting_clock(cohort.data)
+        clocks.insert(0, (drifting, np.where(drifting > 0, cluster, len(cluster) + words)))
 
     def seen(run: ExpertTrace, clock: Ints, shown: Ints | None) -> ExpertTrace:
         free = (clock == 0) & ((run.behaviour == 0) | chance)

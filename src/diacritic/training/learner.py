@@ -38,6 +38,8 @@ class Learner:
     """After the last update, forget what its own later decisions do not use (`training.compress_recorded`)."""
     split: bool = False
     """… and split what confuses its demonstrations (`training.revision`)."""
+    robust: bool = False
+    """… and, on recordings, keep the time where a policy that has drifted would confuse steps, under sensor noise."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
@@ -119,12 +121,13 @@ def _learners() -> list[Learner]:
         replace(made("refinement"), refine=True, note="plain, with code refinement"),
         replace(made("refinement+bfs", _BFS), refine=True, note="plain+bfs, with code refinement"),
         replace(made("plain+forgetting"), forget=True, note="plain, and what it never uses is forgotten in the end"),
-        replace(
-            made("plain+revision"),
-            forget=True,
-            split=True,
-            note="plain, and in the end codes that confuse demonstrations are split, the rest forgotten",
-        ),
+        *[
+            replace(made(name), forget=True, split=True, robust=robust, note=note)
+            for name, robust, note in (
+                ("plain+revision", False, "plain, and in the end confusing codes are split, the rest forgotten"),
+                ("plain+robust-revision", True, "the same, on recordings for a policy that drifts, under sensor noise"),
+            )
+        ],
         made("scaffold", path="scaffold", note="a continuous path, annealed to zero"),
         made("scaffold+bfs", _BFS, path="scaffold", note="the same with BFS"),
         made("bypass", path="bypass", note="the continuous path stays: not a sole carrier"),

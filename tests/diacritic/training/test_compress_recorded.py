@@ -28,7 +28,6 @@ from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 from diacritic.training.recorded import from_recording
 from diacritic.training.transition_dataset import transition_dataset
-from diacritic.training.unseen_time import sensor_noise
 
 SMALL = Architecture(codes=6, code_size=6, width=24)
 EFFORT = Effort(steps=300, batch=64)
@@ -169,20 +168,21 @@ def test_only_recordings_with_symbols_and_classes_can_be_watched(lacking: str) -
         recording_traces(Cohort(plan, replace(recording(), **{lacking: None})))
 
 
-def revising(cohort: Cohort) -> Cohort:
+def revising(cohort: Cohort, name: str = "plain+revision") -> Cohort:
     """The same cohort with a learner that revises its codes."""
-    plan = replace(cohort.plan, learner=learner("plain+revision"))
+    plan = replace(cohort.plan, learner=learner(name))
     trained = Cohort(plan, cohort.given, "cpu", {name: value.detach() for name, value in cohort.parameters.items()})
     trained.resume_at(plan.steps)
     return trained
 
 
-def test_a_run_that_confuses_its_demonstrations_gets_the_codes_that_they_ask_for() -> None:
+@pytest.mark.parametrize("name", ["plain+revision", "plain+robust-revision"])
+def test_a_run_that_confuses_its_demonstrations_gets_the_codes_that_they_ask_for(name: str) -> None:
     """One run never encoded the second cue, the other encoded nothing; both decide as the expert afterwards."""
     confused = torch.stack([hoarded()[0] // 2, torch.zeros_like(hoarded()[0])])
     cohort = trained(recording(), confused)
     assert max(forgotten(cohort, EFFORT).right) < REACHED
-    after = forgotten(revising(cohort), EFFORT)
+    after = forgotten(revising(cohort, name), EFFORT)
     assert after.changed == [True, True]
     assert after.codes == [4, 4]
     assert rates(after.cohort, 0) == rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
@@ -207,9 +207,22 @@ def test_only_runs_that_cannot_be_fitted_as_they_are_start_from_a_fresh_carrier(
     assert after.changed == [True, True]
     assert after.steps == 2 * EFFORT.steps
     assert rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
-    noise = sensor_noise(cohort.data)
-    every = fit(cohort, recording_traces(cohort), EFFORT, worse=RISE, merged=after.merged, noise=noise)
+    every = fit(cohort, recording_traces(cohort), EFFORT, worse=RISE, merged=after.merged)
     for name, value in after.cohort.parameters.items():
         assert torch.equal(value[0], plain.cohort.parameters[name][0])
         assert torch.equal(value[1], every.cohort.parameters[name][1])  # as if both had started again
     assert not torch.equal(after.cohort.parameters["codebook"][1], plain.cohort.parameters["codebook"][1])
+
+
+def test_only_a_robust_revision_judges_under_noise_and_fits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort, asked = trained(recording(), torch.zeros_like(hoarded())), []
+
+    def ask(given: Cohort, own: Any, effort: Effort, **settings: Any) -> Forgotten:
+        asked.append((effort.steps, settings["noise"] is not None))
+        raise InterruptedError
+
+    monkeypatch.setattr(compress_recorded, "forget", ask)
+    for name in ("plain+forgetting", "plain+revision", "plain+robust-revision"):
+        with pytest.raises(InterruptedError):
+            forgotten(revising(cohort, name))
+    assert asked == [(2000, False), (2000, False), (5000, True)]
