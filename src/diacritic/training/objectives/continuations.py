@@ -79,8 +79,8 @@ class EveryContinuation:
         hidden = torch.cat([look_up(trace.features, begun.observation), begun.embedding], -1)
         hidden = torch.tanh(linear(parameters, "bfs.start", hidden))
         hidden = follow(parameters, "bfs.state", linear(parameters, "bfs.input", words), hidden, begun.chains)
-        error = discrepancy(_read(parameters, "bfs", hidden), futures.law[begun.chains.word], symbolic=True)
-        return (error * begun.weight).sum(1)
+        log_law = torch.log_softmax(_read(parameters, "bfs", hidden).mT.contiguous(), 1)  # fast along the many nodes
+        return -(futures.law.T[:, begun.chains.word].transpose(0, 1) * log_law * begun.weight.unsqueeze(1)).sum((1, 2))
 
     def _left(self, steps: int, like: Tensor) -> Tensor:
         """How many later actions each step foretells, [T, 1]; 1 for the last, which foretells none."""
