@@ -217,7 +217,7 @@ class Cohort:
             drawn = chosen if drawn is None else drawn.gather(1, chosen)
         if self.engine == "tables" and self._tables is not None:
             full = plan.preset.gradient == "full"
-            return tables.trace(self.parameters, carrier, self.data, self._tables, weight, full)
+            return tables.trace(self.parameters, carrier, self.data, self._tables, weight, full, self.strength())
         if self.engine == "parallel":
             code = parallel.codes(self.parameters, carrier, self.data, shown, drawn)
             return parallel.trace(self.parameters, carrier, self.data, weight, shown, code, plan.low, drawn)
@@ -344,7 +344,10 @@ def choose(plan: Plan, data: Data) -> str:
     carrier = plan.carrier
     if plan.engine not in ("fast", "reference"):
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
-    if plan.engine == "reference" or not memory_of(carrier).fast(carrier):
+    memory, on_cpu = memory_of(carrier), not data.observation.is_cuda
+    if plan.engine == "fast" and on_cpu and memory.annealed(carrier) and data.shape.symbolic and carrier.side == "raw":
+        return "tables" if memory.fast(replace(carrier, path="none")) else "reference"
+    if plan.engine == "reference" or not memory.fast(carrier):
         return "reference"
     if carrier.path != "none":
         return "reference" if data.shape.symbolic else "unrolled"

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import linear, read
 from diacritic.memory.quantise import look_up, straight_through
+from diacritic.training.futures import ByShare
 from diacritic.training.trace import Trace
 
 
@@ -56,21 +57,7 @@ def distinct(trace: Trace, key: Tensor, weight: Tensor) -> Distinct | None:
     example = torch.zeros(runs, most, dtype=torch.long).scatter_(1, kind, reading)
     together = weight.new_zeros(runs, most).scatter_add_(1, kind, weight)
     share = weight / together.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, kind)
-    path = _Share.apply(trace.running, kind, share, most)
+    path = ByShare.apply(trace.running.flatten(1, 2), kind, share, most)
     met = row.gather(1, example)
     embedding = straight_through(look_up(trace.codebook, trace.code.gather(1, met)), path)
     return Distinct(trace, example, observation.gather(1, met), embedding, together)
-
-
-class _Share(torch.autograd.Function):
-    """A tensor without content for every kind [S, G, d]: what flows into it goes to its readings, each its share."""
-
-    @staticmethod
-    def forward(ctx, running: Tensor, kind: Tensor, share: Tensor, kinds: int) -> Tensor:
-        ctx.shape, ctx.kind, ctx.share = running.shape, kind, share
-        return running.new_zeros(()).expand(len(kind), kinds, running.shape[-1])
-
-    @staticmethod
-    def backward(ctx, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        flow = look_up(gradients[0], ctx.kind) * ctx.share.unsqueeze(-1)
-        return flow.view(ctx.shape), None, None, None

@@ -27,23 +27,30 @@ class Track:
         J_t is the derivative of the bound.
         """
         later = torch.zeros_like(flow[:, 0])
+        factors, points = self._of_steps(self.factor), self._of_steps(self.sphere)
+        layers = [(self._of_steps(active), weight.mT) for active, weight in self.layers]
         for t in range(flow.shape[1] - 1, -1, -1):
-            now, row = flow[:, t], self.token[:, t]
+            now = flow[:, t]
             now += later
-            if self.factor is not None:
-                now *= look_up(self.factor, row)
-            if self.sphere is not None:
-                point = look_up(self.sphere, row)
+            if factors is not None:
+                now *= factors[:, t]
+            if points is not None:
+                point = points[:, t]
                 now -= point * (point * now).sum(-1, keepdim=True)
             if not self.persistent:
                 continue
             later = now
             if self.entering is not None:
                 hidden = now
-                for active, weight in self.layers:
-                    hidden = torch.bmm(hidden, weight.mT) * look_up(active, row)
+                for active, weight in layers:
+                    hidden = torch.bmm(hidden, weight)
+                    hidden = hidden if active is None else hidden.mul_(active[:, t])
                 later = torch.baddbmm(now, hidden, self.entering.mT)
         return flow, later
+
+    def _of_steps(self, values: Tensor | None) -> Tensor | None:
+        """Values of all rows as values of all steps, [S, T, N, ·]."""
+        return None if values is None else look_up(values, self.token.flatten(1)).unflatten(1, self.token.shape[1:])
 
 
 class Path(torch.autograd.Function):

@@ -5,6 +5,7 @@ part of what makes a row distinct.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -17,6 +18,8 @@ from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import carried_vectors, first_vector
 from diacritic.training.data import Data
 from diacritic.training.flow import Path, Track
+from diacritic.training.futures import Futures
+from diacritic.training.scaffold import Histories, codes, histories, push
 from diacritic.training.trace import Rows, Trace, row_weights
 
 
@@ -29,6 +32,12 @@ class Tables:
     opening: int  # how many pairs open an episode
     pair: Tensor  # [T, N]; later steps count from the first later pair
     law: Tensor  # number of the expert's law, [T, N]
+    futures: Futures
+
+    @cached_property
+    def histories(self) -> Histories:
+        """What the rows are while a scaffold stands."""
+        return histories(self.futures)
 
     def count(self, codes: int) -> int:
         """How many contexts exist with so many codes."""
@@ -56,8 +65,10 @@ def prepare(data: Data) -> Tables:
     first, opening = torch.unique(key[0], return_inverse=True)
     later, after = torch.unique(key[1:], return_inverse=True)
     pairs = torch.cat([first, later])
-    pair = torch.cat([opening.unsqueeze(0), after.view(len(key) - 1, -1)])
-    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, law)
+    pair = torch.cat([opening.unsqueeze(0), after.view_as(key[1:])])
+    words, word = torch.unique(key, return_inverse=True)
+    futures = Futures(words // width, words % width // len(laws), word, laws[words % len(laws)])
+    return Tables(pairs // width, pairs % width // len(laws), len(first), pair, law, futures)
 
 
 def trace(
@@ -67,8 +78,12 @@ def trace(
     tables: Tables,
     episode_weight: Tensor,
     full: bool = False,
+    strength: Tensor | float = 0.0,
 ) -> Trace:
-    """One pass with the carousel gradient or the full one; rows are the distinct contexts that the episodes visit."""
+    """One pass with the carousel gradient or the full one; rows are the distinct contexts that the episodes visit.
+
+    While a scaffold stands with some `strength` α, they are distinct histories, which decide what it adds.
+    """
     codebook, bound = code_vectors(parameters["codebook"], architecture.bound), architecture.bound
     shown = Inputs(data.observation, data.previous)
     features = observe(parameters, shown)
@@ -77,28 +92,33 @@ def trace(
     carried = carried_vectors(parameters, architecture).detach()  # no code yet comes last
     carried = carried if architecture.persistent else torch.zeros_like(carried)
     entering = linear(parameters, "residual.code", carried)
-    context = tables.contexts(architecture.codes)  # (code, observation, previous action) of every row
-    with torch.no_grad():
-        driven = entering[:, context[0]] + seen[:, context[1]] + moved[:, context[2]]
-        residual = linear(parameters, "residual.out", hidden_layers(parameters, "residual", driven)[-1])
-        code = nearest(bounded(carried[:, context[0]] + residual, bound), codebook)
-        every = _follow(code, tables)
-        token, chosen = _visited(every, code.shape[1]) if not code.is_cuda else (every, None)
-
-    met = context.unsqueeze(1).expand(-1, len(code), -1) if chosen is None else context[:, chosen]  # [3, S, rows]
-    code = code if chosen is None else code.gather(1, chosen)
+    pushed, counted = None, not carried.is_cuda
+    if architecture.path == "scaffold" and float(strength) > 0:
+        pushed = push(parameters, features, data.previous, tables.futures, tables.histories, strength)
+        met, code, token = _after_histories(parameters, architecture, tables, (carried, seen, moved), pushed)
+    else:
+        context = tables.contexts(architecture.codes)  # (code, observation, previous action) of every row
+        with torch.no_grad():
+            driven = entering[:, context[0]] + seen[:, context[1]] + moved[:, context[2]]
+            residual = linear(parameters, "residual.out", hidden_layers(parameters, "residual", driven)[-1])
+            code = nearest(bounded(carried[:, context[0]] + residual, bound), codebook)
+            every = _follow(code, tables)
+            token, chosen = _visited(every, code.shape[1]) if counted else (every, None)
+        met = context.unsqueeze(1).expand(-1, len(code), -1) if chosen is None else context[:, chosen]  # [3, S, rows]
+        code = code if chosen is None else code.gather(1, chosen)
     layers = hidden_layers(
         parameters, "residual", look_up(entering, met[0]) + look_up(seen, met[1]) + look_up(moved, met[2])
     )
     residual = linear(parameters, "residual.out", layers[-1])
+    residual = residual if pushed is None else residual + pushed
     moving = look_up(carried, met[0]) + residual.detach()
     value = bounded(moving, bound)
     weight = row_weights(token, episode_weight, code.shape[1])
     whole = weight.clamp(min=torch.finfo(weight.dtype).tiny).gather(1, token.flatten(1)).view(token.shape)
     share = (episode_weight / data.horizon).unsqueeze(1) / whole
     rows = Rows(data.horizon, data.episodes, met[1], token)
-    if chosen is not None:  # sizes differ from update to update, and so may those of distinct readings
-        rows = replace(rows, law=tables.law)
+    if counted:  # sizes differ from update to update, and so may those of distinct readings
+        rows = replace(rows, law=tables.law, futures=tables.futures)
     track = Track(token, share, architecture.persistent)
     if bound == "tanh":
         track = replace(track, factor=1 - value.square())
@@ -125,6 +145,19 @@ def trace(
         running,
         prior_input=None if architecture.prior_reads == "features" else prior_input(architecture, shown, features),
     )
+
+
+def _after_histories(
+    parameters: Parameters, architecture: Architecture, tables: Tables, parts: tuple[Tensor, ...], pushed: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(Code, observation, previous action) and code of all histories, [3, S, R] and [S, R]; where each step is."""
+    (carried, seen, moved), every, futures = parts, tables.histories, tables.futures
+    word = every.chains.word[0]
+    observation, previous = futures.observation[word], futures.previous[word]
+    driven = seen[:, observation] + moved[:, previous]
+    before, code = codes(parameters, architecture, carried, driven, pushed, every)
+    met = torch.stack([before, observation.expand_as(before), previous.expand_as(before)])
+    return met, code, every.token.expand(len(code), -1, -1)
 
 
 def _follow(code: Tensor, tables: Tables) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear, read
 from diacritic.memory.quantise import look_up, straight_through
+from diacritic.training.futures import Futures
 
 if TYPE_CHECKING:
     from diacritic.training.kernels.fused import Heads
@@ -32,6 +33,7 @@ class Rows:
     drawn: Tensor | None = None  # which N of the data's episodes a run sees, [runs, N]; none: all of them
     ragged: bool = False  # steps weigh unequally, since some episodes end early
     law: Tensor | None = None  # number of the expert's law at each step, [T, N]; None: rows stay uncounted
+    futures: Futures | None = None  # what comes after each step, where equal futures may be computed once
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def _engine(
 ) -> Trace:
     """Without distinct readings it is what CUDA computes."""
     trace = tables.trace(parameters, architecture, data, tables.prepare(data), weight, full)
-    return trace if distinct else replace(trace, rows=replace(trace.rows, law=None))
+    return trace if distinct else replace(trace, rows=replace(trace.rows, law=None, futures=None))
 
 
 @settings(max_examples=90)

@@ -7,8 +7,11 @@ from torch import Tensor
 
 from diacritic.memory.encoders import encode_action
 from diacritic.memory.layers import Parameters, Weight, dense, gru_cell, linear
+from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.chains import follow
 from diacritic.training.data import Data
+from diacritic.training.futures import Futures, starts
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.schedule import Schedule
 from diacritic.training.trace import Trace
@@ -40,6 +43,9 @@ class EveryContinuation:
         return layers
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
+        alike = not self.blind and not self.world and data.horizon > 1
+        if alike and trace.rows.futures is not None:
+            return schedule.auxiliary * self._loss_of_futures(trace, data, trace.rows.futures)
         return schedule.auxiliary * (self.residual(trace, data) * trace.step_weight).sum((1, 2))
 
     def residual(self, trace: Trace, data: Data) -> Tensor:
@@ -60,8 +66,25 @@ class EveryContinuation:
             if seen is not None:
                 error = error + discrepancy(_read(parameters, "bfs.world", hidden), seen[:, j * N :], symbolic)
             total = total + torch.nn.functional.pad(error.to(total.dtype), (0, T * N - going))
-        left = (T - 1 - torch.arange(T, device=total.device)).clamp(1, self.reach).to(total.dtype)
-        return total.unflatten(1, (T, N)) / left.unsqueeze(-1)
+        return total.unflatten(1, (T, N)) / self._left(T, total)
+
+    def _loss_of_futures(self, trace: Trace, data: Data, futures: Futures) -> Tensor:
+        """The weighted sum of `residual`, each distinct future computed once."""
+        parameters, code = trace.parameters, trace.step_code
+        share = trace.step_weight / self._left(data.horizon, trace.weight)
+        path = trace.step_embedding if trace.running is None else trace.running
+        begun = starts(futures, code, trace.codebook, path, share.expand(code.shape), self.reach)
+        acted = encode_action(parameters, data.previous)
+        words = torch.cat([trace.features[:, futures.observation], acted[:, futures.previous]], -1)
+        hidden = torch.cat([look_up(trace.features, begun.observation), begun.embedding], -1)
+        hidden = torch.tanh(linear(parameters, "bfs.start", hidden))
+        hidden = follow(parameters, "bfs.state", linear(parameters, "bfs.input", words), hidden, begun.chains)
+        log_law = torch.log_softmax(_read(parameters, "bfs", hidden).mT.contiguous(), 1)  # fast along the many nodes
+        return -(futures.law.T[:, begun.chains.word].transpose(0, 1) * log_law * begun.weight.unsqueeze(1)).sum((1, 2))
+
+    def _left(self, steps: int, like: Tensor) -> Tensor:
+        """How many later actions each step foretells, [T, 1]; 1 for the last, which foretells none."""
+        return (steps - 1 - torch.arange(steps, device=like.device)).clamp(1, self.reach).to(like.dtype).unsqueeze(-1)
 
     def _told(self, trace: Trace, data: Data, features: Tensor) -> Tensor:
         """The GRU's input projection of every row, [S, T·N, 3 width]; blind, of blanks."""
