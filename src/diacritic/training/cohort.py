@@ -344,17 +344,15 @@ def choose(plan: Plan, data: Data) -> str:
     carrier = plan.carrier
     if plan.engine not in ("fast", "reference"):
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
-    memory, on_cpu = memory_of(carrier), not data.observation.is_cuda
-    if plan.engine == "fast" and on_cpu and memory.annealed(carrier) and data.shape.symbolic and carrier.side == "raw":
-        return "tables" if memory.fast(replace(carrier, path="none")) else "reference"
+    memory, symbolic, on_gpu = memory_of(carrier), data.shape.symbolic, data.observation.is_cuda
     if plan.engine == "reference" or not memory.fast(carrier):
         return "reference"
-    if carrier.path != "none":
-        return "reference" if data.shape.symbolic else "unrolled"
-    kernels = data.observation.is_cuda and not carrier.usual
-    if data.shape.symbolic and carrier.side == "raw" and not kernels:
+    if carrier.path != "none" and symbolic:
+        return "tables" if memory.annealed(carrier) and carrier.side == "raw" and not on_gpu else "reference"
+    if symbolic and carrier.side == "raw" and (carrier.usual or not on_gpu):
         return "tables"
-    return "parallel" if plan.preset.gradient == "carousel" and carrier.usual else "unrolled"
+    usual = carrier.usual and carrier.path == "none"
+    return "parallel" if plan.preset.gradient == "carousel" and usual else "unrolled"
 
 
 def separable(plan: Plan, data: Data) -> bool:
