@@ -101,7 +101,7 @@ def no_miss(results: Results, cells: Sequence[Cell] = REVISED_CELLS) -> str:
         rows for rows in passed if all(bits is not None and bits <= MOST_SURPLUS for bits in surplus(rows).values())
     ]
     return (
-        f"{len(whole)} of {len(cells)} cells have run with all seeds. "
+        f"{len(whole)} of {len(cells)} cells have run. "
         f"Every seed is sufficient in {len(passed)} of these, "
         f"and in {len(least)} every window is within {MOST_SURPLUS} bit besides."
     )
