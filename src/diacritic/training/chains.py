@@ -48,7 +48,7 @@ def follow(parameters: Parameters, name: str, told: Tensor, start: Tensor, chain
     """States of all nodes, [S, nodes, width], as `gru_cell` has them: from the projections of all words
     [S, words, 3 width] and the state before the first word of every chain [S, chains, width]."""
     weight, bias = parameters[f"{name}.weight"], parameters[f"{name}.bias"]
-    return _Follow.apply(told, start, weight, bias, chains)  # type: ignore[no-any-return]
+    return _Follow.apply(told, start, weight, bias, chains)
 
 
 class _Follow(torch.autograd.Function):
