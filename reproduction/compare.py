@@ -126,7 +126,7 @@ def compare(study: PaperStudy | str, results: Results | Sequence[Row]) -> Compar
     """A study beside the paper, from a folder of ledgers or from bare rows; all its contrasts are one family."""
     chosen = find(study) if isinstance(study, str) else study
     folder = results if isinstance(results, Results) else Results({chosen.name: results})
-    cells = [CellLine(cell, tuple(folder.shown(cell)), bool(folder.complete(cell))) for cell in chosen.cells]
+    cells = [CellLine(cell, tuple(folder.shown(cell)), bool(folder.comparable(cell))) for cell in chosen.cells]
     figures = [FigureLine(figure, figure.ours(folder, chosen.name)) for figure in chosen.figures]
     raw = [contrast(line.ours, line.paper) if line.whole else None for line in cells]
     raw += [contrast(line.ours, line.figure.paper) for line in figures]

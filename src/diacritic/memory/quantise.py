@@ -55,7 +55,7 @@ def look_up(codebook: Tensor, code: Tensor) -> Tensor:
     if codebook.is_cuda:
         return codebook.gather(1, code.unsqueeze(-1).expand(-1, -1, codebook.shape[-1]))
     runs, count, _ = codebook.shape  # whole vectors are copied much faster than their numbers one by one
-    index = code if runs == 1 else code + torch.arange(0, runs * count, count).unsqueeze(1)
+    index = code if runs == 1 else code + torch.arange(0, runs * count, count, device=code.device).unsqueeze(1)
     return codebook.flatten(0, 1).index_select(0, index.flatten()).unflatten(0, code.shape)
 
 
