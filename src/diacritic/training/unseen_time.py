@@ -1,4 +1,4 @@
-"""Which steps of a recording a policy cannot tell apart by looking, although they ask for different actions.
+"""Which steps of a recording look alike to a policy, although they ask for different actions.
 
 Two steps look alike where no channel's means are further apart than so many deviations of a single observation; they
 ask for different actions where one action for both would cost more than the imitation loss may rise. A memory has to

@@ -311,3 +311,19 @@ def test_bad_plans_and_data_are_refused_in_one_line() -> None:
 def test_a_learner_that_is_taught_makes_no_updates() -> None:
     with pytest.raises(UserError, match="certified needs a finite model with its certificate"):
         Cohort(_plan("certified"), _toy()).advance(1)
+
+
+@pytest.mark.parametrize("how", ["carousel", "release"])
+def test_a_scaffold_has_the_strength_of_its_step_in_every_engine(how: str) -> None:
+    plan = _plan("scaffold", preset=preset(how), steps=10_000)
+    data = vectors(5, 6).to("cpu", torch.float32)
+    pushes = []
+    for step in (0, 4_000, 9_999):
+        fast, slow = Cohort(plan, data), Cohort(replace(plan, engine="reference"), data)
+        assert (fast.engine, slow.engine) == ("unrolled", "reference")
+        for cohort in (fast, slow):
+            cohort.resume_at(step)
+        torch.testing.assert_close(fast.trace().proposal, slow.trace().proposal)
+        pushes.append(fast.trace().proposal.detach())
+    assert not torch.allclose(pushes[0], pushes[1])
+    assert not torch.allclose(pushes[1], pushes[2])

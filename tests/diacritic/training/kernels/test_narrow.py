@@ -106,3 +106,19 @@ def test_other_carriers_are_left_to_the_loop() -> None:
     assert fits(parameters, SMALL, inputs)
     assert not fits(parameters, Architecture(codes=6, code_size=16, width=32), inputs)
     assert not fits({"codebook": parameters["codebook"].double()}, SMALL, inputs)
+
+
+def test_a_scaffold_that_has_fallen_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, carrier = vectors(5, 9).to("cpu", torch.float32), learner("scaffold").architecture(SMALL)
+    parameters = lively(sole_carrier.weights(data.shape, carrier), [1, 2], torch.float32)
+    monkeypatch.setattr(parallel, "on_gpu", lambda shown: True)
+    weight, shown = data.weight.expand(2, -1), parallel.tokens(data)
+    standing, half, fallen = (
+        unrolled.trace(parameters, carrier, data, weight, shown, torch.float32, strength=alpha).proposal
+        for alpha in (1.0, 0.5, 0.0)
+    )
+    literal = reference.trace(parameters, carrier, data, weight, strength=0.5).proposal
+    torch.testing.assert_close(half, literal, rtol=1e-4, atol=1e-4)
+    plain = unrolled.trace(parameters, SMALL, data, weight, shown, torch.float32).proposal
+    torch.testing.assert_close(fallen, plain, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(standing, half)
