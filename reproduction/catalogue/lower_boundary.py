@@ -25,7 +25,7 @@ def _swept() -> Iterator[Cell]:
 
 PLAIN = tuple(_swept())
 _SCAFFOLD = franka(NAME, PLACE, "scaffold+bfs", beta=2e-3, demonstrations=4000, preset="release")
-_BYPASS = franka(NAME, PLACE, "bypass", demonstrations=EPISODES, preset="release")
+_BYPASS = franka(NAME, PLACE, "bypass", beta=2e-3, demonstrations=EPISODES, preset="release")
 _GAUSSIAN = franka(NAME, PLACE, "gaussian", demonstrations=EPISODES, preset="release")
 
 

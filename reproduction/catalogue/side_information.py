@@ -28,16 +28,19 @@ def _strict() -> Iterator[Cell]:
             paper = reported(_STRICT, figure(_STRICT, key))
             yield franka(NAME, task("hidden-mass", modes=modes), readout, paper)
     for readout in ("hierarchical", "hierarchical-10", "hierarchical-30"):
-        yield franka(NAME, PLACE, readout, reported(_STRICT, figure(_STRICT, "hierarchical_aprime")))
+        paper = reported(_STRICT, figure(_STRICT, "hierarchical_aprime"))
+        yield franka(NAME, PLACE, readout, paper, demonstrations=EPISODES)
     for beta in (0.0, 1e-3):
-        yield franka(NAME, PLACE, "intent", reported(_STRICT, figure(_STRICT, "intent_aprime")), beta=beta)
+        paper = reported(_STRICT, figure(_STRICT, "intent_aprime"))
+        yield franka(NAME, PLACE, "intent", paper, beta=beta, demonstrations=EPISODES)
 
 
 def _informed() -> Iterator[Cell]:
     for entry in block("table.e1e4")["rows"]:
         match = {key: entry[key] for key in ("gap", "architecture", "beta")}
         instance, learner = task("two-cues", gap=entry["gap"]), f"{entry['architecture']}+task-informed"
-        yield franka(NAME, instance, learner, from_paper("table.e1e4", GAPS, **match), beta=entry["beta"])
+        size = {"demonstrations": EPISODES} if instance == PLACE else {}
+        yield franka(NAME, instance, learner, from_paper("table.e1e4", GAPS, **match), beta=entry["beta"], **size)
 
 
 _ON_MASS = [cell for cell in _matched() if cell.task.name == "hidden-mass"]

@@ -12,6 +12,8 @@ from diacritic.training.preset import preset
 
 GateName = Literal["t-maze", "external", "full", "task", "relaxed"]
 """How a cell is judged; recorded tasks by `task` (the gate of their own), `full` or `relaxed`."""
+USUAL = 10_000
+"""Updates up to which a cell's name does not say how many it has."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Cell:
         extras += [f"λ={self.auxiliary:g}"] if self.auxiliary is not None else []
         extras += [f"forecaster={self.forecaster}"] if self.forecaster is not None else []
         extras += [f"misled={self.misled:g}"] if self.misled else []
+        extras += [f"updates={self.steps}"] if self.steps > USUAL else []
         extras += [f"after={self.after.task.title},{self.after.learner}".replace(" ", ",")] if self.after else []
         return " ".join([self.task.title, *extras])
 
