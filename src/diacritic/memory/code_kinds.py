@@ -52,7 +52,7 @@ class CodeMemory(Memory):
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        rows, size = episodes.rows(), episodes.observation.shape[:2]
+        rows, size = episodes.rows(), episodes.observation.shape[-3:-1]
         features = observe(parameters, rows)
         state, steps = self.start(parameters, architecture, size[1]), []
         for entering in self.enter(parameters, features, rows.previous).unflatten(1, size).unbind(1):

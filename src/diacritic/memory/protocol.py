@@ -28,15 +28,17 @@ class Inputs:
     noise: Tensor | None = None  # standard normal, for the Gaussian bottleneck in training
 
     def at(self, t: int) -> "Inputs":
-        """Step t of whole episodes, whose inputs are [T, rows, ·] and whose noise is [runs, T, rows, ·]."""
-        symbol, frame = (None if part is None else part[t] for part in (self.symbol, self.frame))
-        noise = None if self.noise is None else self.noise[:, t]
-        return Inputs(self.observation[t], self.previous[t], symbol, frame, noise)
+        """Step t of whole episodes, whose inputs are [T, rows, ·] or [runs, T, rows, ·]; their noise is the latter."""
+        observation, previous = self.observation.select(-3, t), self.previous.select(-3, t)
+        symbol = None if self.symbol is None else self.symbol.select(-3, t)
+        frame = None if self.frame is None else self.frame.select(-5, t)
+        return Inputs(observation, previous, symbol, frame, None if self.noise is None else self.noise[:, t])
 
     def rows(self) -> "Inputs":
         """All steps of whole episodes at once, in rows t·N + n."""
-        symbol, frame = (None if part is None else part.flatten(0, 1) for part in (self.symbol, self.frame))
-        return Inputs(self.observation.flatten(0, 1), self.previous.flatten(0, 1), symbol, frame)
+        symbol = None if self.symbol is None else self.symbol.flatten(-3, -2)
+        frame = None if self.frame is None else self.frame.flatten(-5, -4)
+        return Inputs(self.observation.flatten(-3, -2), self.previous.flatten(-3, -2), symbol, frame)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Memory(ABC):
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
         """Whole episodes from their first step (see `Inputs.at`): records whose rows, end to end, are t·N + n."""
-        state = self.start(parameters, architecture, episodes.observation.shape[1])
+        state = self.start(parameters, architecture, episodes.observation.shape[-2])
         return self.follow(parameters, architecture, state, episodes, flow)
 
     def follow(
@@ -108,7 +110,7 @@ class Memory(ABC):
     ) -> list[Record]:
         """Step after step from a state."""
         records = []
-        for t in range(len(episodes.observation)):
+        for t in range(episodes.observation.shape[-3]):
             state, record = self.step(parameters, architecture, state, episodes.at(t), flow)
             records.append(record)
         return records

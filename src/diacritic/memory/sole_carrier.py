@@ -179,7 +179,7 @@ class Code(Codebook):
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        standing = begin(parameters, architecture, episodes.observation.shape[1])  # with its scaffold
+        standing = begin(parameters, architecture, episodes.observation.shape[-2])  # with its scaffold
         return self.follow(parameters, architecture, standing, episodes, flow)
 
     def codebooks(self, architecture: Architecture) -> dict[str, int]:

@@ -57,7 +57,7 @@ class VectorMemory(Memory):
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
         features, x = entered(parameters, episodes.rows())
-        states = self.states(parameters, architecture, x.unflatten(1, episodes.observation.shape[:2]))
+        states = self.states(parameters, architecture, x.unflatten(1, episodes.observation.shape[-3:-1]))
         return [record(features, self.readout(parameters, states.flatten(1, 2), x))]
 
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:

@@ -53,6 +53,7 @@ class ScoredCohort(Cohort):
         self, plan: Plan, data: Data, device: str = "cpu", parameters: dict[str, Tensor] | None = None
     ) -> None:
         super().__init__(plan, data, device, parameters)
+        self._slots = None  # an update looks at every history, not at the drawn ones alone
         self._first, self._wrong = (torch.full_like(self.schedule.seeds, -1) for _ in range(2))
 
     def trace(self, episode_weight: Tensor | None = None) -> Trace:

@@ -27,7 +27,7 @@ from diacritic.training.randomness import initial, normal
 from diacritic.training.released import formed
 from diacritic.training.schedule import STREAMS, Schedule
 from diacritic.training.threads import threads_for
-from diacritic.training.trace import Trace
+from diacritic.training.trace import Trace, own_episodes
 
 SEPARATE = (Imitation, Rate, Quantisation)
 """Terms that read a run's own episodes and nothing else, wherever those are in the data."""
@@ -190,13 +190,9 @@ class Cohort:
         return counts.scatter_add(1, drawn.clamp(max=episodes - 1), ones) / batch
 
     def _computed(self) -> int | None:
-        """How many episodes an update computes, where it leaves out some that it does not draw: in kernels, and where
-        frames have to be encoded."""
-        fast = self.engine in KERNELS and self.plan.low is not None
-        if not fast or not parallel.on_gpu(self._inputs):
-            return None
-        shown = self.parameters, self.plan.carrier, self._inputs
-        if self._inputs.frame is None and not (parallel.fusible(*shown) or unrolled.narrow_fits(*shown)):
+        """How many episodes an update computes, where it leaves out some that it does not draw: on CUDA, if all terms
+        ask which episodes a run sees. Context tables have all of them at once."""
+        if self.engine == "tables" or not parallel.on_gpu(self._inputs):
             return None
         from diacritic.training.kernels.drawn import slots
 
@@ -230,8 +226,9 @@ class Cohort:
         if memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
             size = (2, self.data.horizon, self.data.episodes, carrier.code_size)
             noise = normal(self.schedule.uniform(STREAMS["noise"], *size).to(plan.precision))
+            noise = noise if drawn is None else own_episodes(noise, drawn)
         flow = plan.preset.gradient, self.strength(), noise, plan.low
-        return reference.trace(self.parameters, carrier, self.data, weight, *flow, shown)
+        return reference.trace(self.parameters, carrier, self.data, weight, *flow, shown, drawn)
 
     def strength(self) -> Tensor | float:
         """α of the continuous path: 1 in a bypass; in a scaffold it falls to 0 as the preset says."""

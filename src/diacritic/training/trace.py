@@ -75,12 +75,7 @@ class Trace:
 
     def own(self, values: Tensor) -> Tensor:
         """Values of all episodes of the data, [runs or 1, T, ·, …], as values of those that each run sees."""
-        if self.rows.drawn is None:
-            return values
-        trailing = (1,) * (values.dim() - 3)
-        index = self.rows.drawn.view(len(self.rows.drawn), 1, -1, *trailing)
-        spread = values.expand(len(index), *values.shape[1:])
-        return spread.gather(2, index.expand(-1, values.shape[1], -1, *values.shape[3:]))
+        return values if self.rows.drawn is None else own_episodes(values, self.rows.drawn)
 
     def until_the_end(self, mask: Tensor) -> Trace:
         """The same without the steps that come after an episode's end; `mask` is [T, N]."""
@@ -172,6 +167,13 @@ class Trace:
             return linear(self.parameters, f"{name}.table", shown)
         hidden = torch.relu(linear(self.parameters, f"{name}.hidden", shown))
         return linear(self.parameters, f"{name}.out", hidden)
+
+
+def own_episodes(values: Tensor, drawn: Tensor) -> Tensor:
+    """Values of all episodes, [runs or 1, T, ·, …], as values of those drawn in each run, [runs, N]."""
+    index = drawn.view(len(drawn), 1, -1, *(1,) * (values.dim() - 3))
+    spread = values.expand(len(index), *values.shape[1:])
+    return spread.gather(2, index.expand(-1, values.shape[1], -1, *values.shape[3:]))
 
 
 def row_weights(token: Tensor, episode_weight: Tensor, rows: int) -> Tensor:

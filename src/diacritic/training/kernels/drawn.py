@@ -14,6 +14,7 @@ from torch import Tensor
 
 from diacritic.training.kernels.launch import launch, padded
 from diacritic.training.objectives.base import Term
+from diacritic.training.objectives.bfs import FutureSufficiency
 from diacritic.training.objectives.continuations import EveryContinuation
 from diacritic.training.objectives.decisions import PendingDecisions
 from diacritic.training.objectives.future import FutureBehaviour
@@ -23,6 +24,7 @@ from diacritic.training.objectives.inverse import Inverse
 from diacritic.training.objectives.later_actions import AllLaterActions
 from diacritic.training.objectives.open_loop import OpenLoop
 from diacritic.training.objectives.rate import Rate
+from diacritic.training.objectives.readout import Controlled
 from diacritic.training.objectives.vq import Quantisation
 
 RARE = 1e-12
@@ -42,6 +44,8 @@ TERMS = (
     OpenLoop,
     EveryContinuation,
     AllLaterActions,
+    Controlled,
+    FutureSufficiency,
 )
 """Terms that ask the trace which episodes a run sees."""
 

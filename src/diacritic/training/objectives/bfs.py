@@ -33,15 +33,19 @@ class FutureSufficiency:
         return layers | dense("bfs.out", width, shape.action)
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
-        T, N, parameters = data.horizon, data.episodes, trace.parameters
-        start = schedule.integers(STREAMS["bfs"], T, self.starts * N)
+        T, N, parameters = data.horizon, trace.rows.episodes, trace.parameters
+        start = schedule.integers(STREAMS["bfs"], T, self.starts * data.episodes)
+        start = trace.own(start.unflatten(1, (self.starts, -1))).flatten(1)
         episode = torch.arange(N, device=start.device).repeat(self.starts).expand_as(start)
+        number = trace.own(torch.arange(data.episodes, device=start.device).view(1, 1, -1)).expand(len(start), -1, -1)
+        number = number[:, 0].gather(1, episode)  # of the data's episodes
         share = trace.episode_weight.repeat(1, self.starts) / self.starts
         code = look_up(trace.step_embedding.flatten(1, 2), start * N + episode)
         fixed = start.is_cuda  # a program that is recorded once has one size
         if not fixed:
             start, order = start.sort(1)  # those that have the longest way come first
-            episode, share, code = episode.gather(1, order), share.gather(1, order), look_up(code, order)
+            episode, number, share = (values.gather(1, order) for values in (episode, number, share))
+            code = look_up(code, order)
         hidden = torch.tanh(linear(parameters, "bfs.start", code))
         total = torch.zeros_like(trace.weight[:, 0])
         left = (T - start).to(trace.weight.dtype)
@@ -50,11 +54,12 @@ class FutureSufficiency:
             inside = start + j < T
             if not fixed:
                 going = int(inside.sum(1).max())
-                start, episode, share, left, inside, hidden = (
-                    values[:, :going] for values in (start, episode, share, left, inside, hidden)
+                start, episode, number, share, left, inside, hidden = (
+                    values[:, :going] for values in (start, episode, number, share, left, inside, hidden)
                 )
-            row = (start + j).clamp(max=T - 1) * N + episode
-            hidden = gru_cell(parameters, "bfs.state", inputs.at(row), hidden)
+            step = (start + j).clamp(max=T - 1)
+            row = step * data.episodes + number
+            hidden = gru_cell(parameters, "bfs.state", inputs.at(step * N + episode, row), hidden)
             prediction = linear(parameters, "bfs.out", hidden).to(trace.weight.dtype)
             error = discrepancy(prediction, data.target.flatten(0, 1)[row], data.shape.symbolic)
             total = total + (error * inside.to(error.dtype) / left * share).sum(1)
@@ -67,8 +72,8 @@ class _Inputs:
 
     seen: Tensor  # [S, observations, 3 width]
     did: Tensor  # [S, actions, 3 width]
-    observation: Tensor | None  # [T·N]; none: every step is its own
-    previous: Tensor  # [T·N]
+    observation: Tensor | None  # of each step of the data; none: every step is its own
+    previous: Tensor  # likewise
 
     @staticmethod
     def of(trace: Trace, data: Data) -> "_Inputs":
@@ -80,7 +85,7 @@ class _Inputs:
         observation = None if own else data.observation_index.flatten()
         return _Inputs(seen, torch.bmm(acted, second), observation, data.previous_index.flatten())
 
-    def at(self, row: Tensor) -> Tensor:
-        """At the steps t·N + n, [S, M]."""
-        shown = row if self.observation is None else self.observation[row]
+    def at(self, own: Tensor, row: Tensor) -> Tensor:
+        """At the steps t·N + n, [S, M], of the episodes that a run sees, which are rows of the data."""
+        shown = own if self.observation is None else self.observation[row]
         return look_up(self.seen, shown) + look_up(self.did, self.previous[row])

@@ -40,15 +40,15 @@ class Controlled:
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
         part = linear(trace.parameters, "choose.observation", trace.side)
         chosen = read(trace.parameters, "choose", trace.spread(part), trace.embedding)
-        target = data.target.reshape(1, -1, data.shape.action)
+        target = trace.own(data.target.unsqueeze(0)).flatten(1, 2)
         if self.choice == "hierarchical":
-            classes = need(data.classes, "classes", "hierarchical").flatten()
-            log_law = torch.log_softmax(chosen, -1)
-            choosing = -log_law.gather(-1, classes.expand(len(chosen), -1).unsqueeze(-1)).squeeze(-1)
-            one_hot = torch.nn.functional.one_hot(classes, data.shape.classes).to(chosen.dtype)
-            given = one_hot.expand(len(chosen), -1, -1)
+            classes = trace.own(need(data.classes, "classes", "hierarchical").unsqueeze(0)).flatten(1)
+            classes = classes.expand(len(chosen), -1)
+            choosing = -torch.log_softmax(chosen, -1).gather(-1, classes.unsqueeze(-1)).squeeze(-1)
+            given = torch.nn.functional.one_hot(classes, data.shape.classes).to(chosen.dtype)
         else:
             choosing, given = (chosen - target).square().mean(-1), chosen
-        observation = data.observation[data.observation_index].flatten(0, 1)
+        observation = trace.own(data.observation[data.observation_index].unsqueeze(0)).flatten(1, 2)
+        observation = observation.expand(len(chosen), -1, -1)
         done = execute(trace.parameters, self.choice, trace.spread(trace.features), observation, given)
         return trace.mean(self.weight * choosing + (done - target).square().mean(-1))

@@ -6,8 +6,23 @@ import numpy as np
 import pytest
 import torch
 
+from diacritic.memory.layers import Weight
+from diacritic.memory.shape import Architecture, Shape
+from diacritic.training.data import Data
 from diacritic.training.kernels import drawn
 from diacritic.training.learner import learner
+from diacritic.training.schedule import Schedule
+from diacritic.training.trace import Trace
+
+
+class Unasking:
+    """A term of somebody else, which may read all episodes."""
+
+    def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
+        return {}
+
+    def loss(self, trace: Trace, data: Data, schedule: Schedule) -> torch.Tensor:
+        return trace.mean(data.target.flatten(0, 1).sum(-1))
 
 
 def test_drawn_episodes_come_first_and_nothing_is_lost() -> None:
@@ -53,6 +68,7 @@ def test_all_episodes_are_computed_where_that_is_as_well() -> None:
     assert 305 < room < 448
     assert drawn.slots(None, 448, terms) is None
     assert drawn.slots(2000, 448, terms) is None
-    assert drawn.slots(512, 448, learner("plain+bfs").terms) is None
-    for name in ("sysid", "task-informed", "teacher-state", "inverse-only+rate", "open-loop-world", "join"):
+    assert drawn.slots(512, 448, [*terms, Unasking()]) is None
+    names = "sysid", "task-informed", "teacher-state", "inverse-only+rate", "open-loop-world", "join", "plain+bfs"
+    for name in (*names, "hierarchical", "intent+task-informed"):
         assert drawn.slots(512, 448, learner(name).terms) == room
