@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input
-from diacritic.memory.layers import Parameters, Weight, dense, linear
+from diacritic.memory.layers import Parameters, Weight, dense, linear, product
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import quantised
 from diacritic.memory.shape import Architecture, Shape
@@ -186,8 +186,8 @@ def _enter(parameters: Parameters, history: Tensor, first: int) -> Tensor:
         raise ValueError(
             f"transformer: step {last} is beyond its {positions.shape[1]} positions; give a longer horizon"
         )
-    x = linear(parameters, "token.join", history.flatten(1, 2)).view(*history.shape[:3], -1)
-    return x + positions[:, None, first:last]
+    x = product(parameters, "token.join", history.flatten(1, 2)).view(*history.shape[:3], -1)
+    return x + (positions[:, first:last] + parameters["token.join.bias"].unsqueeze(1)).unsqueeze(1)
 
 
 def _block(
@@ -202,11 +202,16 @@ def _block(
     parts = linear(parameters, f"{name}.attention", x if post else _norm(x))
     parts = parts.view(runs * episodes, steps, 3, HEADS, width // HEADS)
     mixed, kept = _attend(parts, past)
-    x = x + linear(parameters, f"{name}.mix", mixed.reshape(x.shape))
-    x = _scaled_norm(parameters, f"{name}.norm1", x) if post else x
-    hidden = torch.relu(linear(parameters, f"{name}.expand", x if post else _norm(x)))
-    x = x + linear(parameters, f"{name}.contract", hidden)
-    x = _scaled_norm(parameters, f"{name}.norm2", x) if post else x
+    mixed = product(parameters, f"{name}.mix", mixed.reshape(x.shape))
+    if post:
+        x = _fused(_sum_norm, x, mixed, *_vectors(parameters, name, "mix.bias", "norm1.gain", "norm1.bias"))
+        entering = product(parameters, f"{name}.expand", x)
+        hidden = _fused(_biased_relu, entering, *_vectors(parameters, name, "expand.bias"))
+        ending = _vectors(parameters, name, "contract.bias", "norm2.gain", "norm2.bias")
+        x = _fused(_sum_norm, x, product(parameters, f"{name}.contract", hidden), *ending)
+    else:
+        x = x + mixed
+        x = x + product(parameters, f"{name}.contract", torch.relu(product(parameters, f"{name}.expand", _norm(x))))
     return x.view(runs, episodes, steps, width), kept
 
 
@@ -215,9 +220,9 @@ def _leave(parameters: Parameters, x: Tensor) -> Tensor:
     return x if "block0.norm1.gain" in parameters else _norm(x)
 
 
-def _scaled_norm(parameters: Parameters, name: str, x: Tensor) -> Tensor:
-    gain, bias = (parameters[f"{name}.{which}"].unsqueeze(1) for which in ("gain", "bias"))
-    return torch.addcmul(bias, _norm(x), gain)
+def _vectors(parameters: Parameters, block: str, *names: str) -> list[Tensor]:
+    """A vector of each run for all of its rows, [runs, 1, ·] each."""
+    return [parameters[f"{block}.{name}"].unsqueeze(1) for name in names]
 
 
 def _attend(parts: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -236,17 +241,30 @@ def _attend(parts: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, 
 
 def _norm(x: Tensor) -> Tensor:
     """Zero mean and unit variance over the width."""
-    if (
-        x.is_cuda and x.requires_grad
-    ):  # in training on CUDA, PyTorch's own kernel is many times slower on rows this short
-        return _fused_norm()(x.flatten(0, -2)).view(x.shape)
-    return _plain_norm(x)
+    return _fused(_plain_norm, x.flatten(0, -2)).view(x.shape)
 
 
 def _plain_norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
 
+def _sum_norm(x: Tensor, added: Tensor, bias: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+    """What ends either part of a `post` block."""
+    return torch.addcmul(shift, _plain_norm(x + (added + bias)), gain)
+
+
+def _biased_relu(x: Tensor, bias: Tensor) -> Tensor:
+    return torch.relu(x + bias)
+
+
+def _fused(function: Callable[..., Tensor], x: Tensor, *others: Tensor) -> Tensor:
+    """A function of every row; in training on CUDA in one pass.
+
+    There, PyTorch's own normalisation is many times slower on rows this short, and each sum goes through memory.
+    """
+    return (_compiled(function) if x.is_cuda and x.requires_grad else function)(x, *others)
+
+
 @cache
-def _fused_norm() -> Callable[[Tensor], Tensor]:
-    return torch.compile(_plain_norm)
+def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return torch.compile(function)

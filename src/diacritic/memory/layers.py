@@ -27,12 +27,20 @@ def dense(name: str, inputs: int, outputs: int, bias: bool = True) -> dict[str, 
 
 def linear(parameters: Parameters, name: str, x: Tensor) -> Tensor:
     """x W + b with x of shape [runs, rows, inputs], or [rows, inputs] where all runs see the same rows."""
+    bias, (rows, weight) = parameters.get(f"{name}.bias"), _factors(parameters, name, x)
+    return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
+
+
+def product(parameters: Parameters, name: str, x: Tensor) -> Tensor:
+    """x W, for whoever adds the bias together with something else: each sum is a pass over memory."""
+    return torch.bmm(*_factors(parameters, name, x))
+
+
+def _factors(parameters: Parameters, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
     weight = parameters[f"{name}.weight"]
-    bias = parameters.get(f"{name}.bias")
     if x.shape[-1] > weight.shape[1]:  # inputs padded to a size that tensor cores like
         weight = torch.nn.functional.pad(weight, (0, 0, 0, x.shape[-1] - weight.shape[1]))
-    rows = (x if x.dim() == 3 else x.expand(len(weight), *x.shape)).to(weight.dtype)
-    return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
+    return (x if x.dim() == 3 else x.expand(len(weight), *x.shape)).to(weight.dtype), weight
 
 
 def reader(
