@@ -5,6 +5,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import register
+from diacritic.memory.repeats import Repeats, continued
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import VectorMemory
 
@@ -30,6 +31,14 @@ class Bistable(VectorMemory):
             state = self._move(parameters, state, one)
             states.append(state)
         return torch.stack(states, 1)
+
+    def history_states(self, parameters: Parameters, architecture: Architecture, x: Tensor, repeats: Repeats) -> Tensor:
+        entering = repeats.levels(linear(parameters, "cell.in", torch.relu(x)))
+        state, states = self.start(parameters, architecture, repeats.counts[0]), []
+        for one, parent in zip(entering, repeats.parents, strict=True):
+            state = self._move(parameters, continued(state, parent), one)
+            states.append(state)
+        return torch.cat(states, 1)
 
     def _move(self, parameters: Parameters, state: Tensor, entering: Tensor) -> Tensor:
         gain, keep, new = entering.chunk(3, -1)

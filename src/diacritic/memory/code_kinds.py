@@ -15,6 +15,7 @@ from diacritic.memory.gru import gated
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import quantised, straight_through
+from diacritic.memory.repeats import Repeats, continued
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import Codebook, State
 
@@ -24,6 +25,7 @@ class CodeMemory(Memory):
 
     measured = "code"
     state = "carrier"
+    shares = True
 
     @abstractmethod
     def enter(self, parameters: Parameters, features: Tensor, previous: Tensor) -> Tensor:
@@ -61,6 +63,20 @@ class CodeMemory(Memory):
         proposal, embedding, code = (torch.cat(part, 1) for part in zip(*steps, strict=True))
         shown, read = self.read(parameters, proposal, embedding), prior_input(architecture, rows, features)
         return [Record(features, features, *shown, code, prior_input=read)]
+
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING
+    ) -> Record:
+        features = observe(parameters, repeats.inputs)
+        entered = repeats.levels(self.enter(parameters, features, repeats.inputs.previous))
+        state, steps = self.start(parameters, architecture, repeats.counts[0]), []
+        for entering, parent in zip(entered, repeats.parents, strict=True):
+            before = State(continued(state.embedding, parent), state.code)  # a step does not read the code's number
+            proposal, state = self.move(parameters, architecture, before, entering, flow)
+            steps.append((proposal, state.embedding, state.code))
+        proposal, embedding, code = (torch.cat(part, 1) for part in zip(*steps, strict=True))
+        shown, read = self.read(parameters, proposal, embedding), prior_input(architecture, repeats.inputs, features)
+        return Record(features, features, *shown, code, prior_input=read)
 
     def beside_the_code(self, architecture: Architecture) -> tuple[str, ...]:
         return ()

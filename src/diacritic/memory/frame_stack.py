@@ -7,6 +7,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import Memory, register
+from diacritic.memory.repeats import Repeats
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import VectorMemory
 
@@ -34,6 +35,9 @@ class FrameStack(VectorMemory):
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
         before = torch.nn.functional.pad(x, (0, 0, 0, 0, self.frames - 1, 0))
         return before.unfold(1, self.frames, 1).transpose(-1, -2).flatten(-2)
+
+    def history_states(self, parameters: Parameters, architecture: Architecture, x: Tensor, repeats: Repeats) -> Tensor:
+        return repeats.pick(self.states(parameters, architecture, repeats.steps(x)))
 
     def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         return linear(parameters, "memory.out", torch.relu(linear(parameters, "cell", state)))

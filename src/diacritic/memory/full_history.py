@@ -16,6 +16,7 @@ from diacritic.memory.encoders import encode_action, encoders, observe, prior_in
 from diacritic.memory.layers import Parameters, Weight, dense, linear, product
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import quantised
+from diacritic.memory.repeats import Repeats
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import record
 
@@ -109,6 +110,7 @@ class FullHistory(Memory):
     name = "history"
     measured = "readout"
     state = "history"
+    shares = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         codes, d = architecture.codes, architecture.code_size
@@ -135,6 +137,14 @@ class FullHistory(Memory):
         state = state.unflatten(1, history.shape[1:3]).transpose(1, 2).flatten(1, 2)
         rows = replace(episodes, observation=episodes.observation.flatten(-3, -2))
         return [_record(parameters, architecture, rows, features, state)]
+
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING
+    ) -> Record:
+        features = observe(parameters, repeats.inputs)
+        history = repeats.histories(tokens(parameters, features, repeats.inputs.previous))
+        top = _transform_histories(parameters, history, repeats)
+        return _record(parameters, architecture, repeats.inputs, features, linear(parameters, "state", top))
 
     def codebooks(self, architecture: Architecture) -> dict[str, int]:
         return {"": architecture.codes}
@@ -198,21 +208,29 @@ def _block(
     A block whose normalisations have gains is the other way round: norm(x + attention(x)), then norm(x + MLP(x)).
     """
     runs, episodes, steps, width = x.shape
-    x, post = x.flatten(1, 2), f"{name}.norm1.gain" in parameters
-    parts = linear(parameters, f"{name}.attention", x if post else _norm(x))
-    parts = parts.view(runs * episodes, steps, 3, HEADS, width // HEADS)
-    mixed, kept = _attend(parts, past)
-    mixed = product(parameters, f"{name}.mix", mixed.reshape(x.shape))
-    if post:
-        x = _fused(_sum_norm, x, mixed, *_vectors(parameters, name, "mix.bias", "norm1.gain", "norm1.bias"))
-        entering = product(parameters, f"{name}.expand", x)
-        hidden = _fused(_biased_relu, entering, *_vectors(parameters, name, "expand.bias"))
-        ending = _vectors(parameters, name, "contract.bias", "norm2.gain", "norm2.bias")
-        x = _fused(_sum_norm, x, product(parameters, f"{name}.contract", hidden), *ending)
-    else:
+    kept = []
+
+    def attend(parts: Tensor) -> Tensor:
+        mixed, pair = _attend(parts.view(runs * episodes, steps, 3, HEADS, width // HEADS), past)
+        kept.append(pair)
+        return mixed.reshape(runs, episodes * steps, width)
+
+    return _block_of(parameters, name, x.flatten(1, 2), attend).view(x.shape), kept[0]
+
+
+def _block_of(parameters: Parameters, name: str, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+    """A block on rows [runs, rows, width]; `attend` mixes their queries, keys and values, [runs, rows, 3 width]."""
+    post = f"{name}.norm1.gain" in parameters
+    mixed = attend(linear(parameters, f"{name}.attention", x if post else _norm(x)))
+    mixed = product(parameters, f"{name}.mix", mixed)
+    if not post:
         x = x + mixed
-        x = x + product(parameters, f"{name}.contract", torch.relu(product(parameters, f"{name}.expand", _norm(x))))
-    return x.view(runs, episodes, steps, width), kept
+        return x + product(parameters, f"{name}.contract", torch.relu(product(parameters, f"{name}.expand", _norm(x))))
+    x = _fused(_sum_norm, x, mixed, *_vectors(parameters, name, "mix.bias", "norm1.gain", "norm1.bias"))
+    entering = product(parameters, f"{name}.expand", x)
+    hidden = _fused(_biased_relu, entering, *_vectors(parameters, name, "expand.bias"))
+    ending = _vectors(parameters, name, "contract.bias", "norm2.gain", "norm2.bias")
+    return _fused(_sum_norm, x, product(parameters, f"{name}.contract", hidden), *ending)
 
 
 def _leave(parameters: Parameters, x: Tensor) -> Tensor:
@@ -237,6 +255,23 @@ def _attend(parts: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, 
         key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
     mixed = F.scaled_dot_product_attention(query, key, value, is_causal=past is None)
     return mixed.transpose(1, 2), (key, value)
+
+
+def _transform_histories(parameters: Parameters, history: Tensor, repeats: Repeats) -> Tensor:
+    """`transform` for the last tokens of distinct histories, [runs, histories, ·]: attention alone sees every step."""
+    step = torch.repeat_interleave(torch.arange(len(repeats.counts)), torch.tensor(repeats.counts))
+    x = linear(parameters, "token.join", history) + parameters["positions"][:, step]
+    for k in range(LAYERS):
+        x = _block_of(parameters, f"block{k}", x, lambda parts: _attend_histories(parts, repeats))
+    return _leave(parameters, x)
+
+
+def _attend_histories(parts: Tensor, repeats: Repeats) -> Tensor:
+    runs, _, width = parts.shape
+    steps, episodes = repeats.token.shape
+    every = repeats.spread(parts).transpose(1, 2).reshape(runs * episodes, steps, 3, HEADS, width // (3 * HEADS))
+    mixed, _ = _attend(every, None)
+    return repeats.pick(mixed.reshape(runs, episodes, steps, width // 3).transpose(1, 2))
 
 
 def _norm(x: Tensor) -> Tensor:

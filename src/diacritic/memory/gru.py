@@ -5,6 +5,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
+from diacritic.memory.repeats import Repeats, continued
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import record
 
@@ -37,6 +38,7 @@ class Gru(Memory):
 
     name = "gru"
     acts = True
+    shares = True
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         """Input net on (O_t, A_{t−1}), cell and head, all as wide as the state."""
@@ -68,6 +70,17 @@ class Gru(Memory):
         rows = torch.cat(states, 1)
         return [record(rows, rows, _act(parameters, rows))]
 
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING
+    ) -> Record:
+        entered = repeats.levels(_enter(parameters, repeats.inputs.observation, repeats.inputs.previous))
+        state, states = self.start(parameters, architecture, repeats.counts[0]), []
+        for incoming, parent in zip(entered, repeats.parents, strict=True):
+            state = gated(parameters, continued(state, parent), incoming)
+            states.append(state)
+        rows = torch.cat(states, 1)
+        return record(rows, rows, _act(parameters, rows))
+
 
 @register
 class ChronoGru(Gru):
@@ -88,6 +101,11 @@ class ChronoGru(Gru):
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
         return super().unroll(_with_lifetimes(parameters), architecture, episodes, flow)
+
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING
+    ) -> Record:
+        return super().unroll_histories(_with_lifetimes(parameters), architecture, repeats, flow)
 
 
 def _with_lifetimes(parameters: Parameters) -> Parameters:

@@ -7,7 +7,7 @@ step by step as it is defined here, or by an `unroll` of its own.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,9 @@ from torch import Tensor
 from certify.errors import UserError
 from diacritic.memory.layers import Parameters, Weight
 from diacritic.memory.shape import Architecture, Shape
+
+if TYPE_CHECKING:
+    from diacritic.memory.repeats import Repeats
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Memory(ABC):
     """Whether it has an action head of its own; otherwise a head reads (g_o(O_t), e_t)."""
     noisy: ClassVar[bool] = False
     """Whether training draws noise for every step."""
+    shares: ClassVar[bool] = False
+    """Whether `unroll_histories` computes what several episodes share only once."""
 
     @abstractmethod
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
@@ -114,6 +119,12 @@ class Memory(ABC):
             state, record = self.step(parameters, architecture, state, episodes.at(t), flow)
             records.append(record)
         return records
+
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: "Repeats", flow: Flow = PLAYING
+    ) -> Record:
+        """The same once for every distinct history; what depends on the inputs alone once for each of these."""
+        raise NotImplementedError(f"{self.name} computes every step of every episode")
 
     def lowered(self, parameters: Parameters, precision: torch.dtype) -> Parameters:
         """The parameters of a training pass in a lower precision, where the memory allows one."""

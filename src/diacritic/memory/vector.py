@@ -8,11 +8,14 @@ from torch import Tensor
 from diacritic.memory.encoders import encode_action, encoders, observe
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record
+from diacritic.memory.repeats import Repeats, continued
 from diacritic.memory.shape import Architecture, Shape
 
 
 class VectorMemory(Memory):
     """A cell that moves a vector: x_t = W (g_o(O_t), g_a(A_{t−1})), s_t = cell(s_{t−1}, x_t)."""
+
+    shares = True
 
     def size(self, architecture: Architecture) -> int:
         """Numbers that persist."""
@@ -60,6 +63,21 @@ class VectorMemory(Memory):
         states = self.states(parameters, architecture, x.unflatten(1, episodes.observation.shape[-3:-1]))
         return [record(features, self.readout(parameters, states.flatten(1, 2), x))]
 
+    def unroll_histories(
+        self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING
+    ) -> Record:
+        features, x = entered(parameters, repeats.inputs)
+        states = self.history_states(parameters, architecture, x, repeats)
+        return record(features, self.readout(parameters, states, repeats.histories(x)))
+
+    def history_states(self, parameters: Parameters, architecture: Architecture, x: Tensor, repeats: Repeats) -> Tensor:
+        """Of every distinct history, from x of the distinct inputs."""
+        state, states = self.start(parameters, architecture, repeats.counts[0]), []
+        for entering, parent in zip(repeats.levels(x), repeats.parents, strict=True):
+            state = self.advance(parameters, continued(state, parent), entering)
+            states.append(state)
+        return torch.cat(states, 1)
+
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
         """Of every step, from x [runs, T, N, ·]: encoders and readout see all steps at once, only the cell waits."""
         state, states = self.start(parameters, architecture, x.shape[2]), []
@@ -94,6 +112,11 @@ class LinearMemory(VectorMemory):
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
         kept, new = (part.unflatten(1, x.shape[1:3]) for part in self._every(parameters, x.flatten(1, 2)))
         states = scan(kept, new)
+        return as_real(states) if states.is_complex() else states
+
+    def history_states(self, parameters: Parameters, architecture: Architecture, x: Tensor, repeats: Repeats) -> Tensor:
+        kept, new = (repeats.steps(part) for part in self._every(parameters, x))
+        states = repeats.pick(scan(kept, new))
         return as_real(states) if states.is_complex() else states
 
     def _every(self, parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:

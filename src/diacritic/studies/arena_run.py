@@ -5,14 +5,18 @@ that a run that was stopped goes on with what is missing. `--search` searches th
 """
 
 import argparse
+import fcntl
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,7 +35,8 @@ from diacritic.studies.engine import missing_cells
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import model_of
-from diacritic.training.cohort import Cohort, Plan, Run
+from diacritic.training import histories
+from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.compress_recorded import forgotten
 from diacritic.training.data import Data
 from diacritic.training.objectives.rate import Rate
@@ -122,21 +127,55 @@ class ArenaSettings:
     """Processes that judge; 0: this one."""
     seconds: float = 1e9
     """After so long nothing more is trained."""
+    claims: Path | None = None
+    """Folder where processes that share the results say what they train; none: this process trains all."""
+
+    def claim(self, *named: object) -> bool:
+        """Whether this process is the first to ask for something; claims of processes that died stay."""
+        if self.claims is None:
+            return True
+        path = make_folder(self.claims) / sha256(repr(named).encode()).hexdigest()[:20]
+        try:
+            path.open("x").close()
+        except FileExistsError:
+            return False
+        return True
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until no other process changes the shared results; the lock of a dead one is free."""
+        if self.claims is None:
+            yield
+            return
+        with (make_folder(self.claims) / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
 
 def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[str], None] = print) -> None:
     """Train and judge the cells that the ledger lacks."""
     missing = missing_cells(chosen, settings.results)
-    ledger, stop = settings.results / f"{NAME}.jsonl", time.monotonic() + settings.seconds - RESERVE
+    stop = time.monotonic() + settings.seconds - RESERVE
     with _Judges(settings.judges) as judges:
         judging: dict[Future[list[Row]], Cell] = {}
         for one in round_robin(_started(missing, settings, stop), settings.together):
             if one.whole:
                 trained = None if plan_of(one.cell).learner.certified else _trained(one)
                 judging[judges.submit(judge, one.cell, trained, settings.demos)] = one.cell
-                _collect(judging, ledger, say)
+                _collect(judging, settings, say)
         for _ in as_completed(list(judging)):
-            _collect(judging, ledger, say)
+            _collect(judging, settings, say)
+
+
+def cheap_first(chosen: Sequence[Cell]) -> list[Cell]:
+    """Symbolic cells, and among them those with few distinct histories and parameters first; the others as they are."""
+    work = {}
+    for cell in chosen:
+        if not cell.task.recorded:
+            plan, data = plan_of(cell), from_model(model_of(cell.task))
+            sizes = (math.prod(weight.shape) for weight in initial_weights(plan, data).values())
+            work[cell.name, cell.learner] = len(histories.prepare(data).last) * sum(sizes)
+    return sorted(chosen, key=lambda cell: work.get((cell.name, cell.learner), math.inf))
 
 
 def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> Iterator[Training]:
@@ -144,18 +183,19 @@ def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> It
         if time.monotonic() > stop:
             return
         certified = plan_of(cell).learner.certified
-        if cell.task.recorded and certified:
+        if (cell.task.recorded and certified) or not settings.claim(cell.name, cell.learner, cell.digest):
             continue
         if cell.task.recorded:
             cohort = cohort_of(cell, settings.demos, settings.device)
         else:
-            cohort = ScoredCohort(_plain(plan_of(cell)), from_model(model_of(cell.task)), settings.device)
+            plan = _plain(plan_of(cell), settings.device)
+            cohort = ScoredCohort(plan, from_model(model_of(cell.task)), settings.device)
         yield Training(cohort=cohort, end=0 if certified else cell.steps, cell=cell, stop=stop)
 
 
-def _plain(plan: Plan) -> Plan:
-    """Kernels of the released carrier know its own sizes alone; here it may have others."""
-    return replace(plan, engine="reference") if plan.preset.released else plan
+def _plain(plan: Plan, device: str) -> Plan:
+    """Kernels of the released carrier know its own sizes alone; here it may have others. On the CPU there are none."""
+    return replace(plan, engine="reference") if plan.preset.released and device != "cpu" else plan
 
 
 def _trained(one: Training) -> Trained:
@@ -184,8 +224,10 @@ def search(entrants: Sequence[str], settings: ArenaSettings, say: Callable[[str]
     rows = read_ledger(path) if path.exists() else []
     for one in round_robin(_trials(entrants, settings, rows), settings.together):
         if one.whole:
-            rows += _search_rows(one)
-            write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+            found = list(_search_rows(one))
+            with settings.alone():
+                every = [*(read_ledger(path) if path.exists() else []), *found]
+                write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in every))
             say(f"{one.entrant}, {one.cell.task.title}, {one.cell.learner}: {one.seconds:.1f} s")
 
 
@@ -193,14 +235,15 @@ def _trials(entrants: Sequence[str], settings: ArenaSettings, rows: Sequence[Row
     stop = time.monotonic() + settings.seconds - RESERVE
     done = {(row["entrant"], row["task"], row["size"]) for row in rows}
     searched = [name for name in entrants if ENTRANTS[name].size is not None and ENTRANTS[name].like is None]
-    for task, k, name in product(DEVELOPMENT, range(3), searched):
+    # Large ones first, so that processes that share the work end at about the same time.
+    for k, task, name in product((2, 1, 0), DEVELOPMENT, reversed(searched)):
         size = ENTRANTS[name].sizes[k]
-        if (name, task.title, size) in done or time.monotonic() > stop:
+        if (name, task.title, size) in done or time.monotonic() > stop or not settings.claim(name, task.title, size):
             continue
         cell = cell_of(name, task, Setting(None, size), SEARCH_STEPS, len(SEARCH_SEEDS))
         plan, data = plan_of(cell), from_model(model_of(task))
         runs = tuple(Run(seed, cell.beta, rate) for rate in RATES for seed in SEARCH_SEEDS)
-        cohort = ScoredCohort(_plain(replace(plan, runs=runs)), data, settings.device)
+        cohort = ScoredCohort(_plain(replace(plan, runs=runs), settings.device), data, settings.device)
         yield Trial(cohort=cohort, end=cell.steps, cell=cell, stop=stop, entrant=name, size=size)
 
 
@@ -262,7 +305,7 @@ class _Judges:
             self.pool.shutdown()
 
 
-def _collect(judging: dict[Future[list[Row]], Cell], ledger: Path, say: Callable[[str], None]) -> None:
+def _collect(judging: dict[Future[list[Row]], Cell], settings: ArenaSettings, say: Callable[[str], None]) -> None:
     """Rows of those that have been judged; what cannot be judged is said, and the others go on."""
     for future in [future for future in judging if future.done()]:
         cell = judging.pop(future)
@@ -271,7 +314,8 @@ def _collect(judging: dict[Future[list[Row]], Cell], ledger: Path, say: Callable
             say(f"{cell.task.title}, {cell.learner}: {type(problem).__name__}: {problem}")
             continue
         rows = future.result()
-        merge_ledger(ledger, rows)
+        with settings.alone():
+            merge_ledger(settings.results / f"{NAME}.jsonl", rows)
         good = sum(row["sufficient"] for row in rows)
         say(f"{cell.task.title}, {cell.learner}: {good}/{len(rows)}, {rows[0]['seconds'] * len(rows):.1f} s")
 
@@ -289,27 +333,32 @@ def main() -> int:
     parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
     parser.add_argument("--judges", type=int, default=0, help="processes that judge what is trained")
     parser.add_argument("--seconds", type=float, default=1e9, help="time limit")
-    parser.add_argument(
-        "--part", default="0/1", help="K/N: every N-th cell, from the K-th; several processes share the work"
-    )
+    parser.add_argument("--claims", type=Path, help="folder where processes that share the work say what they train")
+    parser.add_argument("--symbolic", action="store_true", help="symbolic tasks alone, from cheap to dear")
+    parser.add_argument("--without", default="", help="no tasks that have one of these words")
     parser.add_argument("--only", default="", help="tasks that have all these words")
     parser.add_argument("--search", action="store_true", help="search settings instead of filling the matrix")
     given = parser.parse_args()
-    first, parts = map(int, given.part.split("/"))
-    settings = ArenaSettings(given.results, given.demos, given.device, given.together, given.judges, given.seconds)
+    settings = ArenaSettings(
+        given.results, given.demos, given.device, given.together, given.judges, given.seconds, given.claims
+    )
 
     def say(line: str) -> None:
         print(line, flush=True)
 
     try:
         if given.search:
-            search(list(ENTRANTS)[first::parts], settings, say)
+            search(list(ENTRANTS), settings, say)
             return 0
-        chosen = cells(settings=frozen(Results.read(given.results)))
-        # Every task's entrants in another order, so that no part has all that is slow.
-        chosen = [cell for k, cell in enumerate(chosen) if (k + k // len(ENTRANTS)) % parts == first]
-        words = given.only.split()
-        run_cells([cell for cell in chosen if all(word in cell.task.title for word in words)], settings, say)
+        words, without = given.only.split(), given.without.split()
+        chosen = [
+            cell
+            for cell in cells(settings=frozen(Results.read(given.results)))
+            if all(word in cell.task.title for word in words)
+            and not any(word in cell.task.title.split() for word in without)
+            and not (given.symbolic and cell.task.recorded)
+        ]
+        run_cells(cheap_first(chosen) if given.symbolic else chosen, settings, say)
     except UserError as problem:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2

@@ -11,7 +11,7 @@ from certify.errors import UserError
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture
-from diacritic.training import codebook_restart, parallel, reference, refinement, tables, unrolled
+from diacritic.training import codebook_restart, histories, parallel, reference, refinement, tables, unrolled
 from diacritic.training.codebook_restart import LastBatch
 from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
@@ -149,6 +149,7 @@ class Cohort:
         self.engine = choose(plan, self.data)
         self._inputs = parallel.tokens(self.data)
         self._tables = tables.prepare(self.data) if self.engine == "tables" else None
+        self._repeats = histories.prepare(self.data) if self.engine == "histories" else None
         weight, own = self.data.weight, self.data.own
         self._weight = weight if own is None else weight[own]  # [n] or [S, n]
         # Row by row: a run draws the same to the last bit, whatever others draw.
@@ -222,6 +223,8 @@ class Cohort:
             low, gradient = None if exact else plan.low, plan.preset.gradient
             flow = low, drawn, gradient, self.strength()
             return unrolled.trace(self.parameters, carrier, self.data, weight, shown, *flow)
+        if self._repeats is not None and episode_weight is not None:
+            return histories.trace(self.parameters, carrier, self.data, self._repeats, weight, plan.preset.gradient)
         noise = None
         if memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
             size = (2, self.data.horizon, self.data.episodes, carrier.code_size)
@@ -257,7 +260,7 @@ class Cohort:
     @property
     def numbers(self) -> int:
         """Numbers in the activations of one hidden layer, of all runs: how large an update is."""
-        rows = self.data.horizon * self._weight.shape[-1]
+        rows = self.data.horizon * self._weight.shape[-1] if self._repeats is None else len(self._repeats.last)
         if self._tables is not None:
             rows = min(rows, self._tables.count(self.plan.carrier.codes))
         return len(self.plan.runs) * rows * self.plan.carrier.width
@@ -337,13 +340,17 @@ def unclipped(plan: Plan, data: Data, parameters: Mapping[str, Tensor]) -> set[s
 
 
 def choose(plan: Plan, data: Data) -> str:
-    """The engine that computes this plan: `tables`, `parallel`, `unrolled` or `reference`."""
+    """The engine that computes this plan: `tables`, `histories`, `parallel`, `unrolled` or `reference`."""
     carrier = plan.carrier
     if plan.engine not in ("fast", "reference"):
         raise UserError("engine", f"no engine is called {plan.engine!r}; known: fast, reference")
     memory, symbolic, on_gpu = memory_of(carrier), data.shape.symbolic, data.observation.is_cuda
-    if plan.engine == "reference" or not memory.fast(carrier):
+    if plan.engine == "reference":
         return "reference"
+    if not memory.fast(carrier):
+        shared = symbolic and carrier.side == "raw" and not on_gpu and memory.shares and data.mask is None
+        usual = all(isinstance(term, SEPARATE) for term in plan.terms) and not plan.learner.refine
+        return "histories" if shared and usual and plan.low is None else "reference"
     if carrier.path != "none" and symbolic:
         return "tables" if memory.annealed(carrier) and carrier.side == "raw" and not on_gpu else "reference"
     if symbolic and carrier.side == "raw" and (carrier.usual or not on_gpu):

@@ -1,6 +1,7 @@
 """Running the arena: what is noted while cells train, judged rows, going on after a stop, the search of settings."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from diacritic.files.ledger import read_ledger
 from diacritic.studies import arena, arena_run
 from diacritic.studies.arena import Setting, cell_of
 from diacritic.studies.arena_run import ArenaSettings, ScoredCohort, run_cells, search
+from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import task
@@ -92,6 +94,33 @@ def test_a_search_tries_the_same_for_everybody_and_goes_on(tmp_path: Path, monke
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-3]))
     search(names, settings, _quiet)
     assert [row["success"] for row in read_ledger(path)] == [row["success"] for row in rows]
+
+
+def test_processes_that_share_results_train_nothing_twice_and_lose_nothing(tmp_path: Path) -> None:
+    chosen = arena.cells(["frames 1", "frames 4", "certified"], 2, 1, tasks=[MAZE])
+    settings = ArenaSettings(tmp_path, claims=tmp_path / "claims")
+    with ThreadPoolExecutor(3) as threads:
+        said = list(threads.map(lambda _: _run_quietly(chosen, settings), range(3)))
+    assert len(read_ledger(tmp_path / "arena.jsonl")) == len([line for lines in said for line in lines]) == 3
+    assert not settings.claim(chosen[0].name, chosen[0].learner, chosen[0].digest)
+
+
+def _run_quietly(chosen: list[Cell], settings: ArenaSettings) -> list[str]:
+    lines: list[str] = []
+    run_cells(chosen, settings, lines.append)
+    return lines
+
+
+def test_cheap_cells_come_first() -> None:
+    every = [task("memory-chain", bits=3, delay=10), MAZE, task("two-cues", gap=6)]
+    ordered = arena_run.cheap_first(arena.cells(["Transformer", "frames 1"], tasks=every))
+    assert [(cell.task, cell.learner) for cell in ordered[:4]] == [
+        (MAZE, "frames-1"),
+        (MAZE, "transformer"),
+        (every[0], "frames-1"),
+        (every[0], "transformer"),
+    ]
+    assert all(cell.task.recorded for cell in ordered[-2:])
 
 
 def _grid(**better: tuple[int, float, float]) -> list[dict[str, object]]:
