@@ -97,7 +97,7 @@ class Show:
             from diacritic.files.atomic import make_folder, write_text
             from diacritic.report.arena import bits_svg, matrix_svg
             from diacritic.report.arena_page import costs_svg, insert, page
-            from diacritic.studies.arena import SHORT, cells, frozen, matrix, searched
+            from diacritic.studies.arena import SHORT, cells, frozen, matrix, searched, superseded
             from diacritic.studies.results import Results
 
             results, names, who = Results.read(self.entrants.results), self.entrants.names(), self.entrants
@@ -111,7 +111,7 @@ class Show:
                 write_text(self.html, f'<!doctype html>\n<meta charset="utf-8">\n<title>The arena</title>\n{body}')
             if self.page is not None:
                 short = [results.runs(cell) for cell in cells(names, who.steps, who.seeds, settings, [SHORT])]
-                insert(self.page, page(names, scores, settings, short, searched(results)))
+                insert(self.page, page(names, scores, settings, short, searched(results), superseded(results)))
             _show(results, names, who)
         return 0
 

@@ -9,7 +9,7 @@ from diacritic.files.ledger import Row
 from diacritic.report.arena import Scores
 from diacritic.report.dot_chart import Panel, dot_chart
 from diacritic.report.markdown import folded
-from diacritic.studies.arena import SHORT, Setting
+from diacritic.studies.arena import ENTRANTS, SHORT, Setting
 
 BEGIN, END = "<!-- arena: begin -->", "<!-- arena: end -->"
 
@@ -29,18 +29,22 @@ def page(
     settings: Mapping[str, Setting],
     short: Sequence[Sequence[Row]],
     trials: tuple[int, int],
+    superseded: int = 0,
 ) -> str:
     """The generated part of docs/arena.md: `short` are the rows of the 20-step task, by memory; `trials` says
-    how many the search made, and has."""
+    how many the search made, and has; `superseded` runs of the ledger have other settings."""
     done, (tried, every) = sum(score is not None for row in scores.values() for score in row), trials
     unequal = (
         f" The search of settings was broken off after {tried} of its {every} trials, so that the settings below do not"
         " have an equal budget; where none is named, a memory has those of its preset."
     )
+    equal = " Every memory has the settings that its search chose; all searches had the same budget."
+    other = f" {superseded:,} older runs in the ledger have other settings; nothing on this page counts them."
+    said = (unequal if tried < every else equal) + (other if superseded else "")
     lines = [
         "[![Sufficient seeds by task and memory](images/arena/matrix.svg)](images/arena/matrix.svg)",
         "",
-        f"{done} of {len(scores) * len(names)} cells have been run.{unequal if tried < every else ''}",
+        f"{done} of {len(scores) * len(names)} cells have been run.{said}",
         "",
         *folded("What is missing", [f"{_missing(names, scores)}."]),
         "![Bits carried against success](images/arena/bits.svg)",
@@ -111,7 +115,8 @@ def _cost_lines(names: Sequence[str], scores: Scores, settings: Mapping[str, Set
         if not mine:
             continue
         full = sum(score.sufficient == score.seeds for score in mine if score)
-        chosen = settings.get(name, Setting())
+        like = ENTRANTS[name].like if name in ENTRANTS else None
+        chosen = settings.get(like or name, Setting())
         keys = ("parameters", "latency", "updates", "seconds")
         numbers = [_middle([getattr(score, key) for score in mine]) for key in keys]
         texts = [f"{numbers[0]:,.0f}", f"{numbers[1]:.0f}", f"{full}/{len(mine)}"]

@@ -152,6 +152,15 @@ def searched(results: Results) -> tuple[int, int]:
     return len(rows), len(DEVELOPMENT) * len(RATES) * sum(len(one.sizes) for one in every)
 
 
+def superseded(results: Results) -> int:
+    """How many runs of the ledger have other settings than the frozen ones of their memory: no score counts them."""
+    counted = {(cell.name, cell.learner, cell.digest) for cell in cells(settings=frozen(results))}
+    learners = {entrant.learner for entrant in ENTRANTS.values()}
+    rows = [row for row in results.files.get(NAME, ()) if row["learner"].split(":")[0] in learners]
+    whole = [row for row in rows if row["steps"] == STEPS]
+    return sum((row["cell"], row["learner"], row.get("configuration")) not in counted for row in whole)
+
+
 def enter(file: Path) -> list[str]:
     """Memories that a Python file registers, by name."""
     if not file.is_file():

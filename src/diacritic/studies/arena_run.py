@@ -170,11 +170,13 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
 def cheap_first(chosen: Sequence[Cell]) -> list[Cell]:
     """Symbolic cells, and among them those with few distinct histories and parameters first; the others as they are."""
     work = {}
-    for cell in chosen:
-        if not cell.task.recorded:
-            plan, data = plan_of(cell), from_model(model_of(cell.task))
-            sizes = (math.prod(weight.shape) for weight in initial_weights(plan, data).values())
-            work[cell.name, cell.learner] = len(histories.prepare(data).last) * sum(sizes)
+    for task in {cell.task for cell in chosen if not cell.task.recorded}:
+        data = from_model(model_of(task))
+        rows = len(histories.prepare(data).last)
+        for cell in chosen:
+            if cell.task == task:
+                sizes = (math.prod(weight.shape) for weight in initial_weights(plan_of(cell), data).values())
+                work[cell.name, cell.learner] = rows * sum(sizes)
     return sorted(chosen, key=lambda cell: work.get((cell.name, cell.learner), math.inf))
 
 

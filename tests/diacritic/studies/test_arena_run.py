@@ -20,6 +20,7 @@ from diacritic.studies.tasks import task
 from diacritic.training.symbolic import from_model
 
 MAZE = task("passive-t-maze", L=3)
+WHOLE = {"carousel": Setting(3e-3, 16)}
 
 
 def _quiet(line: str) -> None:
@@ -149,6 +150,13 @@ def test_the_frozen_setting_has_most_sufficient_seeds_then_success_then_loss(
     once = [{**rows[0], "rate": 1.0, "sufficient": 9}]  # on one task alone
     assert arena.frozen(Results({"arena-search": rows + once})) == {"carousel": chosen}
     assert arena.searched(Results({"arena-search": rows})) == (18, 18 * 18)
+
+
+def test_runs_with_other_settings_than_the_frozen_ones_are_not_counted() -> None:
+    old, new = (arena.cells(["carousel"], settings=chosen, tasks=[arena.SHORT])[0] for chosen in (None, WHOLE))
+    rows = [cell.identity(seed) for cell in (old, new) for seed in range(8)]
+    assert arena.superseded(Results({"arena": rows, "arena-search": _grid(**{"0003_16": (4, 1.0, 0.1)})})) == 8
+    assert arena.superseded(Results({"arena": rows[:8]})) == 0
 
 
 def test_a_setting_is_part_of_a_cell_and_taken_over() -> None:
