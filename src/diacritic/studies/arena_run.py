@@ -226,9 +226,9 @@ def search(entrants: Sequence[str], settings: ArenaSettings, say: Callable[[str]
     rows = read_ledger(path) if path.exists() else []
     for one in round_robin(_trials(entrants, settings, rows), settings.together):
         if one.whole:
-            found = list(_search_rows(one))
+            trial = list(_search_rows(one))
             with settings.alone():
-                every = [*(read_ledger(path) if path.exists() else []), *found]
+                every = [*(read_ledger(path) if path.exists() else []), *trial]
                 write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in every))
             say(f"{one.entrant}, {one.cell.task.title}, {one.cell.learner}: {one.seconds:.1f} s")
 
