@@ -15,7 +15,10 @@ LONGEST = 64
 
 
 def attend(parts: Tensor) -> Tensor:
-    """softmax(q kᵀ / √D, causal) v for contiguous parts [rows, T, 3, heads, D]; gives [rows, T, heads, D]."""
+    """softmax(q kᵀ / √D, causal) v for contiguous parts [rows, T, 3, heads, D]; gives [rows, T, heads, D].
+
+    Products of fp32 are rounded to TF32 where PyTorch may round its own.
+    """
     return _Attention.apply(parts)
 
 
@@ -34,7 +37,8 @@ class _Attention(torch.autograd.Function):
     def forward(ctx: Any, parts: Tensor) -> Tensor:
         rows, steps, _, heads, size = parts.shape
         out = parts.new_empty(rows, steps, heads, size)
-        _start(_forward, rows * heads, parts, out, steps, size**-0.5, heads, size, LONGEST)
+        ctx.precision = "tf32" if torch.get_float32_matmul_precision() == "high" else "ieee"
+        _start(_forward, rows * heads, parts, out, steps, size**-0.5, heads, size, LONGEST, ctx.precision)
         ctx.save_for_backward(parts)
         return out
 
@@ -44,23 +48,26 @@ class _Attention(torch.autograd.Function):
         rows, steps, _, heads, size = parts.shape
         slope = torch.empty_like(parts)
         out = slopes[0].contiguous()
-        _start(_backward, rows * heads, parts, out, slope, steps, size**-0.5, heads, size, LONGEST)
+        sizes = steps, size**-0.5, heads, size, LONGEST, ctx.precision
+        _start(_backward, rows * heads, parts, out, slope, *sizes)
         return slope
 
 
 @triton.jit
-def _law(query, key, steps, scale, BLOCK: tl.constexpr):
+def _law(query, key, steps, scale, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
     """The attention of every step to itself and those before it."""
     now, then = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
     score = tl.where(
-        (then <= now) & (then < steps), tl.dot(query, tl.trans(key), input_precision="ieee") * scale, float("-inf")
+        (then <= now) & (then < steps), tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale, float("-inf")
     )
     score = tl.exp(score - tl.max(score, 1)[:, None])
     return score / tl.sum(score, 1)[:, None]
 
 
 @triton.jit
-def _forward(parts, out, steps, scale, HEADS: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr):
+def _forward(
+    parts, out, steps, scale, HEADS: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr
+):
     row, head = (tl.program_id(0) // HEADS).to(tl.int64), tl.program_id(0) % HEADS
     time, unit = tl.arange(0, BLOCK)[:, None], tl.arange(0, SIZE)[None, :]
     inside = time < steps
@@ -68,13 +75,23 @@ def _forward(parts, out, steps, scale, HEADS: tl.constexpr, SIZE: tl.constexpr, 
     query = tl.load(pointer, inside, 0.0)
     key = tl.load(pointer + HEADS * SIZE, inside, 0.0)
     value = tl.load(pointer + 2 * HEADS * SIZE, inside, 0.0)
-    law = _law(query, key, steps, scale, BLOCK)
+    law = _law(query, key, steps, scale, BLOCK, PRECISION)
     target = out + row * steps * HEADS * SIZE + time * HEADS * SIZE + head * SIZE + unit
-    tl.store(target, tl.dot(law.to(value.dtype), value, input_precision="ieee").to(value.dtype), inside)
+    tl.store(target, tl.dot(law.to(value.dtype), value, input_precision=PRECISION).to(value.dtype), inside)
 
 
 @triton.jit
-def _backward(parts, out_slope, slope, steps, scale, HEADS: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr):
+def _backward(
+    parts,
+    out_slope,
+    slope,
+    steps,
+    scale,
+    HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
     row, head = (tl.program_id(0) // HEADS).to(tl.int64), tl.program_id(0) % HEADS
     time, unit = tl.arange(0, BLOCK)[:, None], tl.arange(0, SIZE)[None, :]
     inside = time < steps
@@ -83,13 +100,13 @@ def _backward(parts, out_slope, slope, steps, scale, HEADS: tl.constexpr, SIZE: 
     key = tl.load(parts + offset + HEADS * SIZE, inside, 0.0)
     value = tl.load(parts + offset + 2 * HEADS * SIZE, inside, 0.0)
     above = tl.load(out_slope + row * steps * HEADS * SIZE + time * HEADS * SIZE + head * SIZE + unit, inside, 0.0)
-    law = _law(query, key, steps, scale, BLOCK)
+    law = _law(query, key, steps, scale, BLOCK, PRECISION)
     kind = query.dtype
-    value_slope = tl.dot(tl.trans(law.to(kind)), above, input_precision="ieee")
-    law_slope = tl.dot(above, tl.trans(value), input_precision="ieee")
+    value_slope = tl.dot(tl.trans(law.to(kind)), above, input_precision=PRECISION)
+    law_slope = tl.dot(above, tl.trans(value), input_precision=PRECISION)
     score_slope = (law * (law_slope - tl.sum(law * law_slope, 1)[:, None]) * scale).to(kind)
-    tl.store(slope + offset, tl.dot(score_slope, key, input_precision="ieee").to(kind), inside)
+    tl.store(slope + offset, tl.dot(score_slope, key, input_precision=PRECISION).to(kind), inside)
     tl.store(
-        slope + offset + HEADS * SIZE, tl.dot(tl.trans(score_slope), query, input_precision="ieee").to(kind), inside
+        slope + offset + HEADS * SIZE, tl.dot(tl.trans(score_slope), query, input_precision=PRECISION).to(kind), inside
     )
     tl.store(slope + offset + 2 * HEADS * SIZE, value_slope.to(kind), inside)
