@@ -300,7 +300,8 @@ def assert_engine_agrees(
     for one in (loop, engine):
         trace = one(parameters, carrier, data, weight)
         losses = torch.stack([term.loss(trace, data, schedule) for term in chosen.terms])
-        actual.append((trace.step_code, losses, gradients(losses * pull, parameters)))
+        second = [] if trace.identification is None else [trace.identification.step_code]
+        actual.append((torch.stack([trace.step_code, *second]), losses, gradients(losses * pull, parameters)))
     (codes, losses, flow), (other_codes, other_losses, other_flow) = actual
     assert torch.equal(codes, other_codes)
     torch.testing.assert_close(other_losses, losses, rtol=1e-12, atol=1e-12)

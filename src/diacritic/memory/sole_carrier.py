@@ -197,4 +197,4 @@ class Code(Codebook):
         return architecture.path != "bypass"  # a second carrier is read, but never acted on
 
     def fast(self, architecture: Architecture) -> bool:
-        return not architecture.identification
+        return True

@@ -349,13 +349,15 @@ def choose(plan: Plan, data: Data) -> str:
         return "reference"
     if not memory.fast(carrier):
         shared = symbolic and carrier.side == "raw" and not on_gpu and memory.shares and data.mask is None
-        usual = all(isinstance(term, SEPARATE) for term in plan.terms) and not plan.learner.refine
-        return "histories" if shared and usual and plan.low is None else "reference"
+        simple = all(isinstance(term, SEPARATE) for term in plan.terms) and not plan.learner.refine
+        return "histories" if shared and simple and plan.low is None else "reference"
+    usual = carrier.usual and carrier.path == "none"
+    if carrier.identification:  # the second carrier is computed in parallel, or step by step
+        return "parallel" if plan.preset.gradient == "carousel" and usual else "reference"
     if carrier.path != "none" and symbolic:
         return "tables" if memory.annealed(carrier) and carrier.side == "raw" and not on_gpu else "reference"
     if symbolic and carrier.side == "raw" and (carrier.usual or not on_gpu):
         return "tables"
-    usual = carrier.usual and carrier.path == "none"
     return "parallel" if plan.preset.gradient == "carousel" and usual else "unrolled"
 
 

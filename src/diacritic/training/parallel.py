@@ -7,6 +7,7 @@ E = sg(E_hard) + (F − sg(F)) and no recurrence is differentiated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,6 +24,10 @@ from diacritic.training.trace import Rows, Trace, head_trace, step_trace
 
 if TYPE_CHECKING:
     from diacritic.training.kernels.fused import Heads
+
+
+SECOND = "identification."
+"""How names of the second carrier's parameters begin."""
 
 
 def tokens(data: Data) -> Inputs:
@@ -58,6 +63,22 @@ def trace(
 
     `drawn` [S, N] says which episodes a run sees; codes and weights are then those of its own.
     """
+    first = _first_trace(parameters, architecture, data, episode_weight, shown, code, precision, drawn)
+    if not architecture.identification:
+        return first
+    return replace(first, identification=_second_trace(parameters, architecture, data, shown, precision, first))
+
+
+def _first_trace(
+    parameters: Parameters,
+    architecture: Architecture,
+    data: Data,
+    episode_weight: Tensor,
+    shown: Inputs,
+    code: Tensor,
+    precision: torch.dtype | None,
+    drawn: Tensor | None,
+) -> Trace:
     heads = fused_heads(parameters, architecture, data, shown, code, precision, drawn)
     if heads is not None:
         low = _Lowered(parameters, heads.features.dtype)
@@ -72,6 +93,30 @@ def trace(
     proposal, embedding = _state(low, parameters["codebook"], architecture, driven, before, flat, rows)
     outputs = features, side, proposal, embedding, flat
     return step_trace(low, episode_weight, data.horizon, drawn, parameters["codebook"], outputs)
+
+
+def _second_trace(
+    parameters: Parameters,
+    architecture: Architecture,
+    data: Data,
+    shown: Inputs,
+    precision: torch.dtype | None,
+    first: Trace,
+) -> Trace:
+    """The second carrier: the same cell with its own residual and codebook, on what the first one reads."""
+    named = {f"residual.{name.removeprefix(SECOND)}": name for name in parameters if name.startswith(SECOND)}
+    given = {**parameters, **{name: parameters[own] for name, own in named.items()}}
+    codebook = given["codebook"] = parameters[f"{SECOND}codebook"]
+    cell, rows, side = replace(architecture, codes=codebook.shape[1]), first.rows, first.side
+    code = codes(given, cell, data, shown, rows.drawn)
+    if architecture.detached:
+        side = side.detach()
+        given |= {name: value.detach() for name, value in parameters.items() if name.startswith("previous.")}
+    low = given if precision is None else _Lowered(given, precision)
+    driven = drive(low, "residual", side, seen(data, shown, rows.drawn).previous)
+    states = _state(low, codebook, cell, driven, _before(cell, code), code.flatten(1), rows)
+    outputs = side, side, *states, code.flatten(1)
+    return step_trace(low, first.episode_weight, data.horizon, rows.drawn, codebook, outputs)
 
 
 def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:
@@ -157,7 +202,14 @@ def fused_heads(
     from diacritic.training.kernels import fused
 
     given = shown, origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
-    return fused.heads(parameters, *given, data.horizon, precision)
+    return fused.heads(_of_the_first(parameters, architecture), *given, data.horizon, precision)
+
+
+def _of_the_first(parameters: Parameters, architecture: Architecture) -> Parameters:
+    """Without what reads the second carrier, where there is one."""
+    if not architecture.identification:
+        return parameters
+    return {name: value for name, value in parameters.items() if not name.startswith((SECOND, "identify."))}
 
 
 def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -> bool:

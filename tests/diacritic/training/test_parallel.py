@@ -15,6 +15,8 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, reference
 from diacritic.training.data import Data
+from diacritic.training.learner import Learner
+from diacritic.training.released import released as released_form
 from diacritic.training.trace import Trace
 
 
@@ -58,6 +60,38 @@ def test_it_is_the_loop_with_the_carousel_gradient(
 @pytest.mark.parametrize("name", ["hierarchical-10", "intent+task-informed"])
 def test_it_is_the_loop_for_read_side_controls(name: str) -> None:
     assert_engine_agrees(_engine, "carousel", name, TINY, vectors(5, 3), [1, 2])
+
+
+@settings(max_examples=15)
+@given(
+    make=st.sampled_from([vectors, symbols]),
+    T=st.integers(2, 6),
+    seed=st.integers(0, 10**6),
+    bound=st.sampled_from(["none", "tanh"]),
+    persistent=st.booleans(),
+    side=st.sampled_from(["raw", "symbol"]),
+    name=st.sampled_from(["dual", "dual-detached"]),
+    released=st.booleans(),
+)
+def test_a_second_carrier_is_that_of_the_loop(
+    make: Callable[[int, int, int], Data],
+    T: int,
+    seed: int,
+    bound: str,
+    persistent: bool,
+    side: str,
+    name: str,
+    released: bool,
+) -> None:
+    architecture = replace(TINY, bound=bound, persistent=persistent, side=side)
+
+    def form(learner: Learner) -> Learner:
+        return replace(released_form(learner) if released else learner, changes=changes(learner))
+
+    def changes(learner: Learner) -> tuple[tuple[str, object], ...]:
+        return (*learner.changes, ("identification", 5))
+
+    assert_engine_agrees(_engine, "carousel", name, architecture, make(T, 3, seed), [seed, seed + 1], form)
 
 
 @pytest.mark.parametrize("bound", ["none", "tanh"])

@@ -74,6 +74,8 @@ def assert_same(actual: Learned, expected: Learned) -> None:
         "inverse+imitation",
         "inverse-only+rate",
         "join",
+        "dual",
+        "dual-detached",
     ],
 )
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -114,6 +116,7 @@ def test_a_large_codebook_and_a_wide_head_are_the_same(monkeypatch: pytest.Monke
         ("inverse+imitation", torch.float32, "parallel"),
         ("inverse-only", None, "parallel"),
         ("open-loop-world", torch.float32, "parallel"),
+        ("dual", torch.float32, "parallel"),
         ("sysid", None, "unrolled"),
         ("event-agnostic", None, "unrolled"),
         ("event-agnostic-all-recorded", None, "parallel"),
