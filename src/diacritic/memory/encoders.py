@@ -70,6 +70,11 @@ def symbols_read(parameters: Parameters) -> int:
     return parameters["symbol.first.weight" if "symbol.first.weight" in parameters else "symbol.weight"].shape[-2]
 
 
+def symbol_vectors(parameters: Parameters) -> Tensor:
+    """g_s of every symbol, [runs, symbols, width], beside deep encoders."""
+    return torch.relu(parameters["symbol.weight"] + parameters["symbol.bias"].unsqueeze(1))
+
+
 def side_information(parameters: Parameters, inputs: Inputs, features: Tensor) -> Tensor:
     """What the transition and the prior read."""
     narrow = "symbol.out.weight" in parameters

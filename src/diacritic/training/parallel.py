@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from diacritic.memory.encoders import symbol_vectors
 from diacritic.memory.layers import Parameters
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import look_up, straight_through
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 SECOND = "identification."
 """How names of the second carrier's parameters begin."""
+CONTROLLED = ("choose.", "act.", "control.", "pending.")
+"""The same of heads that choose by the symbol, or act on what is chosen, where a controller does."""
 
 
 def tokens(data: Data) -> Inputs:
@@ -82,7 +85,8 @@ def _first_trace(
     heads = fused_heads(parameters, architecture, data, shown, code, precision, drawn)
     if heads is not None:
         low = _Lowered(parameters, heads.features.dtype)
-        return head_trace(low, heads, episode_weight, data.horizon, drawn, parameters["codebook"])
+        made = head_trace(low, heads, episode_weight, data.horizon, drawn, parameters["codebook"])
+        return made if heads.symbols is None else replace(made, side=heads.symbols.side(heads.features.dtype))
     shown = seen(data, shown, drawn)
     flat, rows = code.flatten(1), Rows(data.horizon, code.shape[2], drawn=drawn)
     low = parameters if precision is None else _Lowered(parameters, precision)
@@ -202,14 +206,15 @@ def fused_heads(
     from diacritic.training.kernels import fused
 
     given = shown, origins(data, drawn, len(code)), _before(architecture, code), code.flatten(1)
-    return fused.heads(_of_the_first(parameters, architecture), *given, data.horizon, precision)
+    return fused.heads(_of_the_kernels(parameters, architecture), *given, data.horizon, precision)
 
 
-def _of_the_first(parameters: Parameters, architecture: Architecture) -> Parameters:
-    """Without what reads the second carrier, where there is one."""
-    if not architecture.identification:
-        return parameters
-    return {name: value for name, value in parameters.items() if not name.startswith((SECOND, "identify."))}
+def _of_the_kernels(parameters: Parameters, architecture: Architecture) -> Parameters:
+    """Without heads that read a second carrier, or the symbol, or a choice: these are left to torch."""
+    second = (SECOND, "identify.") if architecture.identification else ()
+    controlled = () if architecture.readout == "direct" else CONTROLLED
+    left_out = (*second, *controlled)
+    return {name: value for name, value in parameters.items() if not name.startswith(left_out)}
 
 
 def fusible(parameters: Parameters, architecture: Architecture, shown: Inputs) -> bool:
@@ -228,13 +233,18 @@ def on_gpu(shown: Inputs) -> bool:
 
 def _drive(parameters: Parameters, data: Data, shown: Inputs, drawn: Tensor | None) -> Tensor:
     """The driven part of f's first layer; on CUDA in one kernel, where it fits."""
-    plain = shown.frame is None and "symbol.weight" not in parameters
-    if on_gpu(shown) and plain:
+    if on_gpu(shown) and shown.frame is None:
         from diacritic.training.kernels import drive as kernel
 
         if kernel.fits(parameters, shown.observation, shown.previous):
             origin = origins(data, drawn, len(parameters["codebook"]))
-            return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous, origin)
+            if "symbol.weight" not in parameters or shown.symbol is None:
+                return kernel.exact_drive_cuda(parameters, shown.observation, shown.previous, origin)
+            reading = parameters["residual.observation.weight"]
+            blind = {**parameters, "residual.observation.weight": torch.zeros_like(reading)}
+            driven = kernel.exact_drive_cuda(blind, shown.observation, shown.previous, origin)
+            told = torch.bmm(symbol_vectors(parameters), reading)
+            return driven + look_up(told, shown.symbol.argmax(-1)[origin.long()])
     shown = seen(data, shown, drawn)
     features = observe(parameters, shown)
     return drive(parameters, "residual", side_information(parameters, shown, features), shown.previous)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from diacritic.memory.encoders import symbol_vectors
 from diacritic.memory.layers import Parameters, linear
 from diacritic.memory.protocol import Inputs
 from diacritic.training.kernels.costs import Cost, Quantise
@@ -28,6 +29,26 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Symbols:
+    """What transition and prior read in the place of g_o, where they read a symbol: one of a few vectors."""
+
+    index: Tensor  # Ō of every row, [S, R]
+    one_hot: Tensor  # likewise, [S, R, V] in fp32
+    meaning: Tensor  # g_s of every symbol, [S, V, H]
+
+    @staticmethod
+    def of(parameters: Parameters, shown: Inputs, origins: Tensor) -> "Symbols | None":
+        if shown.symbol is None or "symbol.weight" not in parameters:
+            return None
+        rows = origins.long()
+        return Symbols(shown.symbol.argmax(-1)[rows], shown.symbol[rows], symbol_vectors(parameters))
+
+    def side(self, low: torch.dtype) -> Tensor:
+        """g_s of every row, [S, R, H], in a low precision."""
+        return torch.bmm(self.one_hot.to(low), self.meaning.to(low))
+
+
+@dataclass(frozen=True)
 class Heads:
     """Features of all steps in low precision, every head's observation part, and the state; weights in fp32.
 
@@ -42,18 +63,25 @@ class Heads:
     embedding: Tensor  # e, likewise
     paths: dict[str, Tensor]  # by reader, likewise
     origins: Tensor  # the row t·N + n of the data that each row is, [S, R]
+    symbols: Symbols | None = None
 
     def reads(self, name: str) -> bool:
         """Whether this head goes through the kernels."""
+        if name == "prior" and self.symbols is not None:
+            return "prior.hidden.weight" in self.parameters
         return name in self.parts and f"{name}.hidden2.weight" not in self.parameters
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
-        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], offset).float()
+        told = None if offset is None else (self.parameters[f"{name}.offset"], offset)
+        return read(self.parameters, name, self.parts[name], self.code, self.paths[name], told).float()
 
     def logits(self, name: str) -> Tensor:
-        """A head on g_o alone, of low precision where it is wide."""
-        return read(self.parameters, name, self.parts[name], None, None)
+        """A head on g_o alone, of low precision where it is wide; or on the symbol, where it reads that."""
+        if self.symbols is None:
+            return read(self.parameters, name, self.parts[name], None, None)
+        hidden = torch.relu(linear(self.parameters, f"{name}.hidden", self.symbols.meaning))
+        return torch.bmm(self.symbols.one_hot, linear(self.parameters, f"{name}.out", hidden))
 
     def cross_entropy(self, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
         """Σ_r w_r (−log q(wanted_r | O_r, C_r)) of every run, from a head's law; classes and weights are [S, R]."""
@@ -84,19 +112,19 @@ def read(
     part: Part,
     code: Tensor | None,
     path: Tensor | None,
-    offset: Tensor | None = None,
+    told: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """A head on its observation part and codes [S, R], K for none yet; what flows into their vectors goes to `path`.
 
-    A wide output has a low precision.
+    It may be told a vector [S, V, H] in its first layer, by an index [S, R]. A wide output has a low precision.
     """
     table, indices, begins = None, [], []
     if code is not None:
         table = _code_table(given, name)
         indices, begins = [code.contiguous()], [0]
-    if table is not None and offset is not None:
-        indices, begins = [*indices, offset.contiguous()], [0, table.shape[1]]
-        table = torch.cat([table, given[f"{name}.offset"]], 1)
+    if table is not None and told is not None:
+        indices, begins = [*indices, told[1].contiguous()], [0, table.shape[1]]
+        table = torch.cat([table, told[0]], 1)
     inner = [given.get(f"{name}.hidden1.{which}") for which in ("weight", "bias")]
     last = [given[f"{name}.out.{which}"] for which in ("weight", "bias")]
     wide = last[0].shape[-1] > OUTPUTS
@@ -127,25 +155,33 @@ def heads(
 
     All runs share the inputs, and `origins` [S, R] says which of them a row sees; its rows are steps × episodes.
     """
-    features, parts = _encoded(parameters, shown, origins, low)
+    symbols = Symbols.of(parameters, shown, origins)
+    features, parts = _encoded(parameters, shown, origins, low, symbols is not None)
     readers = [*(name for name in parts if f"{name}.code.weight" in parameters), "quantisation", "cost"]
-    residual = read(parameters, "residual", parts["residual"], before, None)
+    told = None
+    if symbols is not None:
+        told = torch.bmm(symbols.meaning, parameters["residual.observation.weight"]), symbols.index
+    residual = read(parameters, "residual", parts["residual"], before, None, told)
     given = residual, parameters["codebook"], before, code, steps, len(readers), low
     proposal, embedding, *paths = State.apply(*given)
     felt = dict(zip(readers, paths, strict=True))
-    return Heads(parameters, features, parts, code, proposal, embedding, felt, origins)
+    return Heads(parameters, features, parts, code, proposal, embedding, felt, origins, symbols)
 
 
 def _encoded(
-    parameters: Parameters, shown: Inputs, origins: Tensor, low: torch.dtype
+    parameters: Parameters, shown: Inputs, origins: Tensor, low: torch.dtype, symbolic: bool
 ) -> tuple[Tensor, dict[str, Part]]:
-    """g_o of every row, and the observation part of every head that reads it."""
+    """g_o of every row, and the observation part of every head that reads it.
+
+    Where transition and prior read a symbol instead, the residual's part is that of the action alone.
+    """
     size = parameters["observe.second.weight"].shape
     readers = [name for name in parameters if name.endswith(".observation.weight") and parameters[name].shape == size]
     names = {name.removesuffix(".observation.weight"): name for name in ("residual.observation.weight", *readers)}
-    if "prior.hidden.weight" in parameters:
+    if "prior.hidden.weight" in parameters and not symbolic:
         names["prior"] = "prior.hidden.weight"
     layers = [parameters[name] for name in names.values()]
+    layers[0] = torch.zeros_like(layers[0]) if symbolic else layers[0]
     biases = [parameters[name.removesuffix("weight") + "bias"] for name in names.values()]
     wide = torch.stack([parameters["observe.second.weight"], parameters["residual.action.weight"], *layers], 1)
     bias = torch.stack([parameters["observe.second.bias"], *biases], 1)
@@ -172,7 +208,7 @@ def fits(parameters: Parameters, shown: Inputs) -> bool:
     weight, codebook = parameters.get("observe.second.weight"), parameters.get("codebook")
     if weight is None or codebook is None:
         return False
-    plain = shown.frame is None and "symbol.weight" not in parameters
+    plain = shown.frame is None and ("symbol.weight" not in parameters or shown.symbol is not None)
     narrow = all(inputs.dim() == 2 and inputs.shape[1] < 128 for inputs in (shown.observation, shown.previous))
     sizes = weight.shape[-1] in (32, 64, 128) and codebook.shape[-1] in (16, 32, 64)
     return plain and narrow and sizes and weight.dtype == torch.float32

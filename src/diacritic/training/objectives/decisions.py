@@ -45,7 +45,7 @@ class PendingDecisions:
             wanted = taken.expand(1, data.horizon, -1, -1, -1)
         else:
             wanted = need(data.pending, "pending", "pending decisions")
-        seen = replace(trace, features=trace.side) if self.reads == "symbol" else trace
+        seen = replace(trace, features=trace.side, heads=None) if self.reads == "symbol" else trace
         prediction = seen.read_steps("pending").unflatten(-1, (self.decisions, data.shape.action))
         time = torch.arange(data.horizon, device=data.target.device)
         first = data.last_reveal if self.since == "last-reveal" else 0

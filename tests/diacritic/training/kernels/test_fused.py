@@ -76,6 +76,12 @@ def assert_same(actual: Learned, expected: Learned) -> None:
         "join",
         "dual",
         "dual-detached",
+        "matched",
+        "matched+task-informed",
+        "hierarchical",
+        "hierarchical+task-informed",
+        "intent",
+        "intent+task-informed",
     ],
 )
 def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -84,7 +90,7 @@ def test_a_learner_learns_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -
     assert_same(actual, expected)
 
 
-@pytest.mark.parametrize("name", ["event-agnostic", "event-agnostic-all"])
+@pytest.mark.parametrize("name", ["event-agnostic", "event-agnostic-all", "matched"])
 def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Small tiles, of which a program takes several in turn, and a codebook in pieces."""
     data = vectors(4, 9)
@@ -94,7 +100,7 @@ def test_any_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -
     assert_same(learned(monkeypatch, name, data, torch.float32, codes=20), expected)
 
 
-@pytest.mark.parametrize("name", ["sysid", "event-agnostic-all"])
+@pytest.mark.parametrize("name", ["sysid", "event-agnostic-all", "matched"])
 def test_a_large_codebook_and_a_wide_head_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data = vectors(4, 9)
     label = torch.arange(9) * 8
@@ -117,6 +123,8 @@ def test_a_large_codebook_and_a_wide_head_are_the_same(monkeypatch: pytest.Monke
         ("inverse-only", None, "parallel"),
         ("open-loop-world", torch.float32, "parallel"),
         ("dual", torch.float32, "parallel"),
+        ("matched", torch.float32, "parallel"),
+        ("intent+task-informed", torch.float32, "parallel"),
         ("sysid", None, "unrolled"),
         ("event-agnostic", None, "unrolled"),
         ("event-agnostic-all-recorded", None, "parallel"),
@@ -134,7 +142,9 @@ def test_episodes_without_weight_need_not_be_computed(
     assert_same(some, every)
 
 
-@pytest.mark.parametrize(("name", "codes"), [("event-agnostic", 6), ("event-agnostic-all", 6), ("sysid", 150)])
+@pytest.mark.parametrize(
+    ("name", "codes"), [("event-agnostic", 6), ("event-agnostic-all", 6), ("sysid", 150), ("matched", 6)]
+)
 def test_low_precision_comes_near(monkeypatch: pytest.MonkeyPatch, name: str, codes: int) -> None:
     data = vectors(4, 9)
     (losses, flow), (wanted, expected) = (
@@ -168,7 +178,9 @@ def test_what_does_not_fit_is_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> 
     for missing in ("observe.second.weight", "codebook"):
         assert not fits({name: value for name, value in parameters.items() if name != missing}, shown)
     assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, width=24)), [1], torch.float32), shown)
-    assert not fits(lively(sole_carrier.weights(data.shape, replace(SMALL, side="symbol")), [1], torch.float32), shown)
+    matched = lively(sole_carrier.weights(data.shape, replace(SMALL, side="symbol")), [1], torch.float32)
+    assert fits(matched, shown)
+    assert not fits(matched, replace(shown, symbol=None))
     monkeypatch.setattr(parallel, "on_gpu", lambda shown: True)
     code = torch.zeros(1, 4, 3, dtype=torch.long)
     weight = data.weight.expand(1, -1)
