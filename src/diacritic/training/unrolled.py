@@ -1,7 +1,8 @@
 """The recurrent part step by step, everything else at once: the full gradient, and carriers of any kind.
 
 On CUDA two kernels follow the recurrence forward and back (`kernels.recurrence`). The continuous path of a scaffold or
-bypass never reads the code, so that it is followed on its own, and what it adds to the proposals is given.
+bypass never reads the code, so that it is followed on its own (`kernels.path`), and what it adds to the proposals is
+given.
 """
 
 import torch
@@ -53,7 +54,7 @@ def trace(
     driven = drive(parameters, "residual", given, inputs.previous)
     pushed = None
     if architecture.path != "none":
-        pushed = strength * path(parameters, given, encode_action(parameters, inputs.previous), data.horizon)
+        pushed = strength * path(parameters, given, encode_action(parameters, inputs.previous), data.horizon, rough)
     features = exact if not lowered or inputs.frame is not None else observe(low, inputs)
     side = side_information(low, inputs, features)
     states = follow(parameters, architecture, driven, data.horizon, gradient, rough, pushed)
@@ -72,8 +73,13 @@ def narrow_fits(parameters: Parameters, architecture: Architecture, inputs: Inpu
     return narrow.fits(parameters, architecture, inputs)
 
 
-def path(parameters: Parameters, side: Tensor, acted: Tensor, steps: int) -> Tensor:
+def path(parameters: Parameters, side: Tensor, acted: Tensor, steps: int, rough: bool) -> Tensor:
     """What the continuous path adds to every proposal at full strength, [S, T·N, d]."""
+    if side.is_cuda:
+        from diacritic.training.kernels import path as kernels
+
+        if kernels.fits(parameters):
+            return kernels.path(parameters, side, acted, steps, rough)
     told = linear(parameters, "path.input", torch.cat([side, acted.expand(len(side), -1, -1)], -1))
     told = told.unflatten(1, (steps, -1))
     hidden, states = told.new_zeros(len(told), told.shape[2], told.shape[3] // 3), []

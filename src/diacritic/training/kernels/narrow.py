@@ -10,7 +10,7 @@ from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import code_vectors, quantised
 from diacritic.memory.shape import Architecture
 from diacritic.training import unrolled
-from diacritic.training.kernels import recurrence
+from diacritic.training.kernels import path, recurrence
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.errors import SquaredError
 from diacritic.training.kernels.perceptron import LARGEST, outer, perceptron
@@ -25,6 +25,7 @@ class NarrowHeads:
 
     parameters: Parameters
     features: Tensor  # g_o(O_t)
+    acted: Tensor  # g_a(A_{t−1})
     shown: Tensor  # what the prior reads
     codebook: Tensor  # vectors of the codes, [S, K, d]
     proposal: Tensor  # ẽ
@@ -111,14 +112,17 @@ def heads(
     acted = _encoded(parameters, "previous", inputs.previous, rough)
     parts = (parameters[f"residual.{part}"] for part in ("observation.weight", "action.weight", "observation.bias"))
     driven = _Join.apply(features, acted, *parts)
-    pushed = strength * unrolled.path(parameters, features, acted, steps) if architecture.path != "none" else None
+    pushed = None
+    if architecture.path != "none":
+        follow = path.path if path.fits(parameters) else unrolled.path
+        pushed = strength * follow(parameters, features, acted, steps, rough)
     if pushed is not None and unrolled.stands_alone(architecture):
         states = quantised(pushed, parameters["codebook"], architecture.bound)
     else:
         states = recurrence.follow(parameters, architecture, driven, steps, rough, pushed)
     shown = features if architecture.prior_reads == "features" else inputs.observation
     codebook = code_vectors(parameters["codebook"], architecture.bound)
-    return NarrowHeads(parameters, features, shown, codebook, *states, origins, rough)
+    return NarrowHeads(parameters, features, acted, shown, codebook, *states, origins, rough)
 
 
 def _encoded(parameters: Parameters, name: str, shown: Tensor, rough: bool) -> Tensor:
