@@ -57,7 +57,7 @@ SIZES = {
     "adam": Sizes(1024, 8),
     "path": Sizes(16, 4, stages=1),
     "path back": Sizes(16, 4, stages=1),
-    "chains": Sizes(64, 8, stages=1),
+    "chains": Sizes(64, 16, stages=1),
     "chains back": Sizes(64, 8, stages=1),
     "chain head": Sizes(64, 8, programs=264),
     "chain sums": Sizes(64, 8, stages=3, programs=528),

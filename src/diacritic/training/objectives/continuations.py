@@ -46,6 +46,12 @@ class EveryContinuation:
         alike = not self.blind and not self.world and data.horizon > 1
         if alike and trace.rows.futures is not None:
             return schedule.auxiliary * self._loss_of_futures(trace, data, trace.rows.futures)
+        if alike and trace.heads is not None and data.horizon - 1 <= self.reach:
+            from diacritic.training.kernels import continuations as kernels
+
+            if kernels.fits(trace.heads, data):
+                share = (trace.step_weight / self._left(data.horizon, trace.weight))[:, :-1]
+                return schedule.auxiliary * kernels.loss(trace.heads, data, share)
         return schedule.auxiliary * (self.residual(trace, data) * trace.step_weight).sum((1, 2))
 
     def residual(self, trace: Trace, data: Data) -> Tensor:
