@@ -3,16 +3,16 @@
     python benchmarks/release_cuda.py --out FILE.json [--quick] [--job FOLDER --results FOLDER]
 
 It needs torch, triton, numpy and safetensors alone. Cuts of the kernels are tried and the best are taken; codes and
-gradients are compared with the definition in float64; updates of 32 runs, 448 episodes and 47 steps are timed, whole
-and by kernel. Results are written as they come. With `--job`, an exported folder is trained instead. `--quick` takes
-small sizes, and runs on the CPU too, where kernels are replaced by torch.
+gradients are compared with the definition in float64; updates of 32 runs (with BFS: 8), 448 episodes and 47 steps (with
+BFS: also 33) are timed, whole and by kernel. Results are written as they come. With `--job`, an exported folder is
+trained instead. `--quick` takes small sizes, and runs on the CPU too, where kernels are replaced by torch.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,16 @@ from diacritic.training.kernels import launch as kernels  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import preset  # noqa: E402
 
-CHECKED = ("plain", "event-agnostic", "task-informed", "sysid", "teacher-state")
-TIMED = ("plain", "event-agnostic", "task-informed")
-TRIED = ((32, 4), (32, 8), (64, 4), (64, 8), (128, 8))
+CHECKED = ("plain", "event-agnostic", "task-informed", "sysid", "teacher-state", "plain+bfs", "scaffold+bfs")
+TIMED = (
+    ("plain", 47, 32),
+    ("event-agnostic", 47, 32),
+    ("task-informed", 47, 32),
+    ("plain+bfs", 33, 8),
+    ("plain+bfs", 47, 8),
+)
+"""Learner, steps and runs."""
+TRIED = ((16, 4), (32, 4), (32, 8), (64, 4), (64, 8), (64, 16), (128, 8), (128, 16))
 """Rows and warps of a program."""
 
 
@@ -78,7 +85,7 @@ def by_definition(one: Cohort) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """The same step by step in float64, on all episodes with the update's weights."""
     wide: Parameters = {name: value.detach().double().requires_grad_() for name, value in one.parameters.items()}
     data, weight = one.data.to(one.device, torch.float64), one.episode_weight().double()
-    trace = reference.trace(wide, one.plan.carrier, data, weight)
+    trace = reference.trace(wide, one.plan.carrier, data, weight, strength=one.strength())
     schedule = replace(one.schedule, weight=one.schedule.weight.double(), auxiliary=one.schedule.auxiliary.double())
     losses = torch.stack([term.loss(trace, data, schedule) for term in one.plan.terms])
     flows = torch.autograd.grad(losses.sum(), list(wide.values()), allow_unused=True)
@@ -87,27 +94,38 @@ def by_definition(one: Cohort) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
 
 
 def check(device: str, T: int, N: int, runs: int) -> dict[str, Any]:
-    """Largest relative error of losses and gradients, in fp32 and in TF32, and the share of equal codes."""
+    """Largest relative error of losses and gradients, in fp32 and in TF32, and the share of equal codes.
+
+    In TF32, continuations have factors of bf16: their gradients differ by about a hundredth.
+    """
     results = {}
     for name in CHECKED:
         for low in (None, torch.float32):
-            one = cohort(name, episodes(T, N), runs, device, low, N)
-            one._slots = None  # all episodes, as the definition has them
-            with rounded_products(low is not None and device == "cuda"):
-                codes, losses, flows = learned(one)
-            right_codes, right_losses, right_flows = by_definition(one)
-            errors = {
-                key: float((flows[key].double() - right).norm() / right.norm().clamp(min=1e-9))
-                for key, right in right_flows.items()
-            }
-            worst = max(errors, key=lambda key: errors[key])
-            results[f"{name}, {'fp32' if low is None else 'tf32'}"] = {
-                "equal codes": float((codes == right_codes).double().mean()),
-                "losses": float(((losses.double() - right_losses) / right_losses.abs().clamp(min=1e-9)).abs().max()),
-                "gradients": errors[worst],
-                "worst": worst,
-            }
+            said = f"{name}, {'fp32' if low is None else 'tf32'}"
+            try:
+                results[said] = compared(cohort(name, episodes(T, N), runs, device, low, N), device)
+            except Exception as problem:  # the others are still worth knowing
+                results[said] = {"failed": f"{type(problem).__name__}: {str(problem)[:500]}"}
     return results
+
+
+def compared(one: Cohort, device: str) -> dict[str, Any]:
+    """How far one update is from its definition."""
+    one._slots = None  # all episodes, as the definition has them
+    with rounded_products(one.plan.low is not None and device == "cuda"):
+        codes, losses, flows = learned(one)
+    right_codes, right_losses, right_flows = by_definition(one)
+    errors = {
+        key: float((flows[key].double() - right).norm() / right.norm().clamp(min=1e-9))
+        for key, right in right_flows.items()
+    }
+    worst = max(errors, key=lambda key: errors[key])
+    return {
+        "equal codes": float((codes == right_codes).double().mean()),
+        "losses": float(((losses.double() - right_losses) / right_losses.abs().clamp(min=1e-9)).abs().max()),
+        "gradients": errors[worst],
+        "worst": worst,
+    }
 
 
 def milliseconds(work: Callable[[], Any], device: str, times: int) -> float:
@@ -126,12 +144,12 @@ def milliseconds(work: Callable[[], Any], device: str, times: int) -> float:
     return sorted(measured)[2]
 
 
-def timed(device: str, T: int, N: int, runs: int, times: int) -> dict[str, Any]:
+def timed(device: str, cases: Sequence[tuple[str, int, int]], N: int, times: int) -> dict[str, Any]:
     """Milliseconds of an update in TF32, captured where there is a GPU, and of its parts one by one."""
     results: dict[str, Any] = {}
-    for name in TIMED:
-        low = torch.float32 if device == "cuda" else None
-        one = cohort(name, episodes(T, N, runs if name != "plain" else 1), runs, device, low, 512)
+    for name, T, runs in cases:
+        low, said = torch.float32 if device == "cuda" else None, f"{name}, {T} steps, {runs} runs"
+        one = cohort(name, episodes(T, N, 1 if name.startswith("plain") else runs), runs, device, low, 512)
         begun = time.perf_counter()
         one.advance(2)
         entry: dict[str, Any] = {"first updates, s": time.perf_counter() - begun, "places": one._slots}
@@ -140,8 +158,9 @@ def timed(device: str, T: int, N: int, runs: int, times: int) -> dict[str, Any]:
         if device == "cuda":
             entry["by kernel, ms"] = by_kernel(one)
             entry["peak memory, GiB"] = torch.cuda.max_memory_allocated() / 2**30
-        results[name] = entry
-        show({name: entry})
+            torch.cuda.reset_peak_memory_stats()
+        results[said] = entry
+        show({said: entry})
     return results
 
 
@@ -157,64 +176,108 @@ def by_kernel(one: Cohort, updates: int = 5) -> dict[str, float]:
     return {key: round(spent[key], 4) for key in longest}
 
 
-def recurrence_work(T: int, N: int, runs: int) -> Callable[[], Any]:
+def normal(*size: int, scale: float = 0.1) -> Tensor:
+    """Random weights or values."""
+    return (scale * torch.randn(size, device="cuda")).requires_grad_()
+
+
+def recurrence_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
     """One pass of the recurrence forward and back, of random values."""
     from diacritic.training.kernels.recurrence import Recurrence
 
-    def normal(*size: int, scale: float = 0.1) -> Tensor:
-        return (scale * torch.randn(runs, *size, device="cuda")).requires_grad_()
-
-    first, codebook = normal(1, 32), torch.nn.functional.normalize(torch.randn(runs, 16, 32, device="cuda"), dim=-1)
-    given = normal(T * N, 128), first, normal(32, 128), normal(128, 128), normal(128), normal(128, 32), normal(32)
+    codebook = torch.nn.functional.normalize(torch.randn(runs, 16, 32, device="cuda"), dim=-1)
+    sizes = (T * N, 128), (1, 32), (32, 128), (128, 128), (128,), (128, 32), (32,)
+    driven, *layers = (normal(runs, *size) for size in sizes)
     pull = torch.randn(runs, T * N, 32, device="cuda")
 
-    def work() -> None:
-        proposal, embedding, _ = Recurrence.apply(*given, codebook, T, "sphere", True, "tf32")
-        torch.autograd.grad([proposal, embedding], given, [pull, pull])
+    def work(rough: bool) -> None:
+        settings = T, "sphere", True, "tf32" if rough else "tf32x3"
+        proposal, embedding, _ = Recurrence.apply(driven, None, *layers, codebook, *settings)
+        torch.autograd.grad([proposal, embedding], [driven, *layers], [pull, pull])
 
     return work
 
 
-def perceptron_work(T: int, N: int, runs: int) -> Callable[[], Any]:
+def perceptron_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
     """One pass of the action head forward and back, of random values."""
     from diacritic.training.kernels.perceptron import perceptron
 
-    def normal(*size: int, scale: float = 0.1) -> Tensor:
-        return (scale * torch.randn(runs, *size, device="cuda")).requires_grad_()
-
-    inputs = normal(T * N, 32), normal(T * N, 32)
-    first, inner = (normal(32, 128), normal(32, 128), normal(128)), (normal(128, 128), normal(128))
-    last = normal(128, 4), normal(4)
+    inputs = normal(runs, T * N, 32), normal(runs, T * N, 32)
+    first = normal(runs, 32, 128), normal(runs, 32, 128), normal(runs, 128)
+    inner, last = (normal(runs, 128, 128), normal(runs, 128)), (normal(runs, 128, 4), normal(runs, 4))
     pull = torch.randn(runs, T * N, 4, device="cuda")
 
-    def work() -> None:
-        out = perceptron(inputs, first, inner, last, rough=True)
+    def work(rough: bool) -> None:
+        out = perceptron(inputs, first, inner, last, rough)
         torch.autograd.grad(out, [*inputs, *first, *inner, *last], pull)
 
     return work
 
 
+def path_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
+    """One pass of a scaffold's continuous path forward and back, of random values."""
+    from diacritic.training.kernels.path import Path
+
+    given = normal(runs, T * N, 96), normal(runs, 32, 96), normal(runs, 32)
+    pull = torch.randn(runs, T * N, 32, device="cuda")
+
+    def work(rough: bool) -> None:
+        states = Path.apply(*given, T, "tf32" if rough else "tf32x3")
+        torch.autograd.grad(states, given, pull)
+
+    return work
+
+
+def chains_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
+    """One pass of every continuation of a quarter of the runs forward and back, of random values."""
+    from diacritic.training.kernels.continuations import Chains
+
+    runs = max(1, runs // 4)
+    sizes = (T * N, 384), ((T - 1) * N, 128), (128, 384), (128,), (128, 128), (128,), (128, 4), (4,)
+    given = [normal(runs, *size) for size in sizes]
+    target, origins = torch.randn(T * N, 4, device="cuda"), torch.arange(T * N, dtype=torch.int32, device="cuda")
+    share = torch.full((runs, T - 1, N), 1 / (T * N), device="cuda")
+
+    def work(rough: bool) -> None:
+        loss = Chains.apply(*given, target, origins.expand(runs, -1), share)
+        torch.autograd.grad(loss.sum(), given)
+
+    return work
+
+
+WORKS = (
+    (("recurrence", "recurrence back"), recurrence_work),
+    (("perceptron", "perceptron back"), perceptron_work),
+    (("path", "path back"), path_work),
+    (("chains", "chains back", "chain head", "chain sums"), chains_work),
+)
+"""Kernels whose cuts are tried, and what starts them."""
+
+
 def cuts(T: int, N: int, runs: int) -> dict[str, Any]:
-    """Milliseconds of each kernel with its weights' gradients, by cut; the best cut is taken from there on."""
-    results: dict[str, Any] = {}
-    for kernel, make in (("recurrence", recurrence_work), ("perceptron", perceptron_work)):
-        with rounded_products(True):
-            work, spent = make(T, N, runs), {}
-            for which in (kernel, f"{kernel} back"):
-                usual, best = kernels.SIZES[which], {}
-                for rows, warps in TRIED:
-                    kernels.SIZES[which] = usual._replace(rows=rows, warps=warps)
-                    said = f"{which}: {rows} rows, {warps} warps"
-                    try:
-                        spent[said] = best[rows, warps] = milliseconds(work, "cuda", 10)
-                    except Exception as problem:  # a cut that does not fit the chip is a result too
-                        spent[said] = str(problem)[:200]
-                    show({said: spent[said]})
-                rows, warps = min(best, key=lambda cut: best[cut]) if best else (usual.rows, usual.warps)
+    """Milliseconds of each kernel with its weights' gradients, by cut; the best cut is taken from there on.
+
+    A cut must do for exact products too, which need more of the chip.
+    """
+    spent: dict[str, Any] = {}
+    for names, make in WORKS:
+        work = make(T, N, runs)
+        for which in names:
+            usual, best = kernels.SIZES[which], {}
+            for rows, warps in TRIED:
                 kernels.SIZES[which] = usual._replace(rows=rows, warps=warps)
-                spent[f"{which}: taken"] = [rows, warps]
-            results |= spent
-    return results
+                said = f"{which}: {rows} rows, {warps} warps"
+                try:
+                    work(False)
+                    with rounded_products(True):
+                        spent[said] = best[rows, warps] = milliseconds(lambda work=work: work(True), "cuda", 10)
+                except Exception as problem:  # a cut that does not fit the chip is a result too
+                    spent[said] = f"{type(problem).__name__}: {str(problem)[:200]}"
+                show({said: spent[said]})
+            rows, warps = min(best, key=lambda cut: best[cut]) if best else (usual.rows, usual.warps)
+            kernels.SIZES[which] = usual._replace(rows=rows, warps=warps)
+            spent[f"{which}: taken"] = [rows, warps]
+    return spent
 
 
 def show(result: dict[str, Any]) -> None:
@@ -254,7 +317,8 @@ def main() -> None:
     if device == "cuda":
         keep("cuts", lambda: cuts(*(small if given.quick else (47, 304, 32))))
     keep("check", lambda: check(device, *(small if given.quick else (12, 64, 4))))
-    keep("time", lambda: timed(device, *((*small, 3) if given.quick else (47, 448, 32, 20))))
+    quick = tuple(dict.fromkeys((name, small[0], small[2]) for name, _, _ in TIMED))
+    keep("time", lambda: timed(device, *((quick, small[1], 3) if given.quick else (TIMED, 448, 20))))
 
 
 if __name__ == "__main__":

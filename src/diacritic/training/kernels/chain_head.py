@@ -59,7 +59,7 @@ def _read(
         pair, row = item % amount, item // amount * ROWS + tl.arange(0, ROWS)
         start, step = tl.load(pairs + pair), tl.load(pairs + amount + pair)
         state = block(states + state_of(start, step, steps).to(tl.int64) * episodes * WIDTH, row, shown, WIDTH)
-        if shown > 0:
+        if shown > 0:  # as it is here; the condition hides that products follow one another, as in `chains._through`
             hidden = tl.maximum(tl.dot(state, onward, input_precision="ieee") + onward_bias, 0.0).to(LOW)
         else:
             hidden = nothing

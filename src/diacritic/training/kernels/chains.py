@@ -67,15 +67,15 @@ def _follow(
 
 
 @triton.jit
-def _through(flow, into_reset, into_update, into_inner, weights, shown):
+def _through(flow, into_reset, into_update, into_inner, weights, shown, steps):
     """What flows into the state before, past the gates and through them.
 
-    Some episodes are shown, so that the conditions hold. They only hide from the compiler that one product adds to
+    There are episodes and steps, so that the conditions hold. They only hide from the compiler that one product adds to
     another: it would then let every warp compute all columns, twice, and run out of registers.
     """
     if shown > 0:
         flow = tl.dot(into_reset, tl.trans(weights[0]), flow, input_precision="ieee")
-    if shown > 0:
+    if steps > 0:
         flow = tl.dot(into_update, tl.trans(weights[1]), flow, input_precision="ieee")
     return tl.dot(into_inner, tl.trans(weights[2]), flow, input_precision="ieee")
 
@@ -118,13 +118,13 @@ def _follow_back(
     into_reset = tl.zeros((ROWS, WIDTH), tl.float32).to(LOW)
     into_update, into_inner = into_reset, into_reset
     for back in range(steps - 1 - start):
+        flow = _through(flow, into_reset, into_update, into_inner, weights, shown, steps)
         step = steps - 1 - back
         before = state_of(start, step - 1, steps).to(tl.int64) * episodes * WIDTH
         here = pair_of(start, step, steps).to(tl.int64) * episodes * WIDTH
         low = block(states + before, row, shown, WIDTH)
         heard = told + step.to(tl.int64) * episodes * 3 * WIDTH
         reset, update, new, inner = gates(low, heard, row, shown, weights, added, "ieee", QUICK)
-        flow = _through(flow, into_reset, into_update, into_inner, weights, shown)
         flow += strength * block(flows + here, row, shown, WIDTH).to(tl.float32)
         into_reset, into_update, into_new, flow = gates_back(flow, low.to(tl.float32), reset, update, new, inner)
         into_reset, into_update, into_inner = into_reset.to(LOW), into_update.to(LOW), (into_new * reset).to(LOW)
@@ -132,7 +132,7 @@ def _follow_back(
         put(into + apart + here, into_update, row, shown, WIDTH)
         put(into + 2 * apart + here, into_new, row, shown, WIDTH)
         put(into + 3 * apart + here, into_inner, row, shown, WIDTH)
-    flow = _through(flow, into_reset, into_update, into_inner, weights, shown)
+    flow = _through(flow, into_reset, into_update, into_inner, weights, shown, steps)
     put(into_first + (run * (steps - 1) + start) * episodes * WIDTH, flow, row, shown, WIDTH)
 
 

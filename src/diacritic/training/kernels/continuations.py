@@ -3,6 +3,8 @@
 Products are of bf16 factors with fp32 sums, so that this is for updates that round products anyway.
 """
 
+from typing import TypeGuard
+
 import torch
 from torch import Tensor
 
@@ -83,7 +85,7 @@ def loss(heads: NarrowHeads, data: Data, share: Tensor) -> Tensor:
     return Chains.apply(told, first, given["bfs.state.weight"], bias, *head, data.target, heads.origins, share)
 
 
-def fits(heads: object, data: Data) -> bool:
+def fits(heads: object, data: Data) -> TypeGuard[NarrowHeads]:
     """Whether the kernels compute this, and may round products."""
     if not isinstance(heads, NarrowHeads) or not heads.rough or data.shape.symbolic:
         return False

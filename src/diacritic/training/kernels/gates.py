@@ -6,8 +6,9 @@ told lies as thirds of a row, in the order r, z, n, and so do the columns of the
 
 import triton
 import triton.language as tl
+from triton import knobs
 
-HARDWARE = not triton.knobs.runtime.interpret
+HARDWARE = not knobs.runtime.interpret
 """Whether there may be machine instructions in a kernel: not in Triton's interpreter."""
 
 
@@ -37,7 +38,9 @@ def tanh(x, QUICK: tl.constexpr):
     if QUICK:
         return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
     else:
-        return 2 / (1 + tl.exp(-2 * x)) - 1
+        shrunk = tl.exp(-2 * tl.abs(x))
+        size = (1 - shrunk) / (1 + shrunk)
+        return tl.where(x < 0, -size, size)
 
 
 @triton.jit

@@ -58,11 +58,11 @@ SIZES = {
     "path": Sizes(16, 4, stages=1),
     "path back": Sizes(16, 4, stages=1),
     "chains": Sizes(64, 16, stages=1),
-    "chains back": Sizes(64, 8, stages=1),
+    "chains back": Sizes(64, 16, stages=1),
     "chain head": Sizes(64, 8, programs=264),
     "chain sums": Sizes(64, 8, stages=3, programs=528),
 }
-"""By kernel, the best of a few tried on an H200; those of `of many` are chosen by registers alone.
+"""By kernel, the best of a few tried on an H200; those of `of many`, paths and chains are chosen by registers alone.
 
 They decide how fast a kernel is, not what it computes.
 """

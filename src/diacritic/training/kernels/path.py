@@ -21,7 +21,9 @@ WIDTHS = (16, 32, 64)
 
 
 @triton.jit
-def _forward(told, weight, bias, states, episodes, STEPS, WIDTH: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr):
+def _forward(
+    told, weight, bias, states, episodes, STEPS, WIDTH: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr
+):
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     weight += run * 3 * WIDTH * WIDTH

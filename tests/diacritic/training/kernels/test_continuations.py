@@ -1,6 +1,7 @@
 """The kernels of every continuation against the definition in float64, in Triton's interpreter."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -104,26 +105,26 @@ def errors(actual: tuple[Tensor, dict[str, Tensor]], right: tuple[Tensor, dict[s
 def test_with_factors_of_fp32_all_is_as_defined(monkeypatch: pytest.MonkeyPatch, drawn: bool) -> None:
     monkeypatch.setattr(continuations, "LOW", torch.float32)
     weight = weights(drawn)
-    found = errors(learned(torch.float32, True, weight), learned(torch.float64, False, weight))
-    assert max(found.values()) < 1e-5, found
+    off = errors(learned(torch.float32, True, weight), learned(torch.float64, False, weight))
+    assert max(off.values()) < 1e-5, off
 
 
 @pytest.mark.parametrize("ragged", [False, True])
 def test_with_factors_of_bf16_gradients_are_as_defined_but_for_rounding(ragged: bool) -> None:
     weight = weights(drawn=True)
-    found = errors(
+    off = errors(
         learned(torch.float32, True, weight, ragged=ragged), learned(torch.float64, False, weight, ragged=ragged)
     )
-    assert max(found.values()) < ROUNDED, found
-    assert found["loss"] < 1e-3
-    assert max(found.values()) > 1e-5  # the kernels did compute it
+    assert max(off.values()) < ROUNDED, off
+    assert off["loss"] < 1e-3
+    assert max(off.values()) > 1e-5  # the kernels did compute it
 
 
 def test_what_is_not_computed_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     weight, expected = weights(drawn=True), learned(torch.float32, True, weights(drawn=True))
     empty = torch.Tensor.new_empty
 
-    def spoiled(self: Tensor, *size: int, **more: object) -> Tensor:
+    def spoiled(self: Tensor, *size: Any, **more: Any) -> Tensor:
         made = empty(self, *size, **more)
         return made.fill_(float("nan")) if made.is_floating_point() else made
 
@@ -137,7 +138,8 @@ def test_a_run_that_draws_too_many_episodes_has_no_loss() -> None:
     weight = weights(drawn=False)
     weight[1] = float("nan")
     loss, _ = learned(torch.float32, True, weight)
-    assert loss[0].isfinite() and loss[1].isnan()
+    assert loss[0].isfinite()
+    assert loss[1].isnan()
 
 
 def test_exact_or_far_or_other_losses_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,4 +159,5 @@ def test_exact_or_far_or_other_losses_are_left_to_torch(monkeypatch: pytest.Monk
         assert bool(asked) == kernels
     data, trace = traced(values, torch.float32, True, weights(drawn=False))
     symbolic = replace(data, shape=replace(data.shape, symbolic=True))
-    assert continuations.fits(trace.heads, data) and not continuations.fits(trace.heads, symbolic)
+    assert continuations.fits(trace.heads, data)
+    assert not continuations.fits(trace.heads, symbolic)

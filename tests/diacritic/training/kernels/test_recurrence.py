@@ -1,5 +1,6 @@
 """The kernels of the recurrence against the definition, in Triton's interpreter."""
 
+import warnings
 from typing import Literal
 
 import pytest
@@ -64,6 +65,20 @@ def test_values_codes_and_gradients_are_those_of_the_loop(
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
     for one, other in zip(actual[:2], expected[:2], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("codes", [5, 70])
+def test_a_proposal_that_is_not_a_number_has_a_code_all_the_same(codes: int) -> None:
+    architecture = Architecture(width=32, code_size=16, encoder="narrow", features=8, codes=codes, bound="tanh")
+    parameters, driven = case(architecture)
+    spoiled = driven.detach().clone()
+    spoiled[0, 3], spoiled[1, 8] = float("nan"), float("inf")
+    with warnings.catch_warnings():  # numpy's, of the interpreter
+        warnings.simplefilter("ignore", RuntimeWarning)
+        _, embedding, code = recurrence.follow(parameters, architecture, spoiled, T, rough=False)
+    assert code.min() >= 0
+    assert code.max() < codes
+    assert embedding.isfinite().all()
 
 
 def test_sizes_that_do_not_fit_are_left_to_the_loop() -> None:
