@@ -76,6 +76,8 @@ class Measured:
     same_codes: Floats
     """Share of the trainer's codes that the policies show again here, [S]."""
     loop: Rollouts | None
+    learned: Mapping[str, Floats]
+    """Share of the episodes that were learned from in which each decision is wrong, [S]."""
     own: Sequence[CohortScores] = ()
     """Of every run the scores under its own occupancy; none where it was not played or left what was recorded."""
     hybrid: Rollouts | None = None
@@ -103,6 +105,7 @@ class Measured:
                 for key, steps in windows.items()
             },
             "decision_error": errors,
+            "decision_error_learned": {key: float(error[k]) for key, error in self.learned.items()},
             "imitation_error": self._imitation(k),
             **{key: played.get(key) for key in (*self._played, "episodes")},
             "hybrid": None if self.hybrid is None else {key: self.hybrid.summary(k)[key] for key in self._played},
@@ -148,6 +151,9 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     *way, (_, last) = zip(result.steps, result.codes, strict=True)
     own = scored(RecordedTrace(held, last, trace.actions[later]), classes, task, player.scale)
     recorded = scored(trace, whole, task, player.scale)
+    before = np.s_[:, :, : result.train_job.demonstrations]
+    met = demos.take(slice(None, result.train_job.demonstrations))
+    learned = RecordedTrace(met, trace.codes[before], trace.actions[before]).decision_errors(task)
     other = scored(again, Classes.of(fresh.symbols, fresh.choices), task, player.scale)
     binner = binner_of(demos)
     loop = play(task, player, episodes, binner=binner, threads=threads) if episodes else None
@@ -157,7 +163,8 @@ def measure(result: Result, demos: Demos, fresh: Demos, episodes: int, threads: 
     on_the_way = {step: score_cohort(table, classes) for step, table in way} | {result.steps[-1]: own.scores}
     same = (trace.codes[later] == last).mean((1, 2))
     played = () if loop is None else own_scores(loop, demos, whole)
-    return Measured(task, result, own, recorded, other, on_the_way, own.content(), same, loop, played, led)
+    beside = own.content(), same, loop, learned
+    return Measured(task, result, own, recorded, other, on_the_way, *beside, played, led)
 
 
 def own_scores(loop: Rollouts, demos: Demos, whole: Classes) -> list[CohortScores]:

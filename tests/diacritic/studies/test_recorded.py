@@ -11,7 +11,7 @@ from certify.errors import UserError
 from diacritic.files.demos import Demos
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.measure.resolution import GRIDS
-from diacritic.measure.trace import RecordedTrace
+from diacritic.measure.trace import RecordedTrace, teacher_forced
 from diacritic.rollout.closed_loop import Rollouts
 from diacritic.studies.cell import GateName
 from diacritic.studies.recorded import (
@@ -120,6 +120,17 @@ def test_imitation_errors_are_in_standard_deviations_of_the_action(measured: Mea
     expected = np.zeros((2, demos.steps))
     expected[1, 3] = 4
     assert actual == pytest.approx(expected, abs=1e-4)
+
+
+def test_decisions_on_episodes_that_were_learned_from_stand_beside_those_on_others(
+    measured: Measured, folder: Path, result: Result
+):
+    demos, N = recording(PLAIN, folder / "demos"), result.train_job.demonstrations
+    alone = teacher_forced(player_of(result), demos.take(slice(None, N)), measured.task, demos.symbol_names)
+    expected = alone.decision_errors(measured.task)
+    rows = [measured.row(k, "task") for k in range(2)]
+    assert [row["decision_error_learned"]["slot"] for row in rows] == expected["slot"][:2].tolist()
+    assert rows[0]["decision_error"].keys() == rows[0]["decision_error_learned"].keys()
 
 
 def test_where_nothing_is_displayed_the_expert_weighs_for_the_policy(folder: Path):
