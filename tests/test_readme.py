@@ -52,13 +52,15 @@ def line_of(told: str) -> str:
     counts = [paper_count(cell) for cell in others if cell is not None]
     best = max((c for c in counts if c is not None), default=None)
     good = [row for row in rows if row["sufficient"]]
-    surplus = max(mean(max(0.0, row["surplus"][window] or 0.0) for row in good) for window in good[0]["surplus"])
+    windows = good[0]["surplus"] if good else ()
+    surplus = [mean(max(0.0, row["surplus"][window] or 0.0) for row in good) for window in windows]
     columns = [
         "{}/{}".format(*count),
         "—" if best is None else "{}/{}".format(*best),
         _counted(results, _cell(study, task, "plain", "release")),
         _counted(results, ours),
-        f"{surplus:.2f}",
+        _counted(results, _cell("revision", task, "plain+revision", "carousel")),
+        f"{max(surplus):.2f}" if surplus else "—",
         f"{mean(row['success'] for row in rows):.2f}",
     ]
     return f"| {told} | {' | '.join(columns)} |"

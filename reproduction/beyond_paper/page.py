@@ -17,7 +17,7 @@ from reproduction.beyond_paper.cells import kind as known_before
 from reproduction.beyond_paper.confused import STUDY as CONFUSED
 from reproduction.beyond_paper.confused import confused
 from reproduction.beyond_paper.delays_draw import first_height, first_passed
-from reproduction.beyond_paper.delays_page import between, counted, table
+from reproduction.beyond_paper.delays_page import between, table
 from reproduction.beyond_paper.figures import (
     SECONDS,
     STEPS,
@@ -27,7 +27,7 @@ from reproduction.beyond_paper.figures import (
     reach_lines,
     revised_lines,
 )
-from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, summary, surplus
+from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, seeds_of, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
 from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS
 from reproduction.captions import short_names
@@ -71,8 +71,9 @@ def forgotten(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     """One line a recorded cell: plain runs beside those of the same seeds that have forgotten."""
     lines = []
     for cell in (cell for cell in cells if cell.learner == FORGETTING):
-        sides = [results.shown(replace(cell, learner="plain")), results.shown(cell)]
-        told = [[counted(rows) if rows else "not run" for rows in sides]]
+        pair = [replace(cell, learner="plain"), cell]
+        sides = [results.shown(one) for one in pair]
+        told = [[seeds_of(one, rows) for one, rows in zip(pair, sides, strict=True)]]
         told.append([_worst(rows) for rows in sides])
         told.append([f"{mean(row['success'] for row in rows):.2f}" if rows else "—" for rows in sides])
         lines.append([cell.name, known_before(cell.task), *(text for pair in told for text in pair)])
@@ -86,7 +87,7 @@ def revised(results: Results) -> str:
     for cell, before in zip(REVISED_CELLS, PLAIN_CELLS, strict=True):
         plain, rows = results.shown(before), results.shown(cell)
         origin = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
-        counts = [counted(runs) if runs else "not run" for runs in (plain, rows)]
+        counts = [seeds_of(one, runs) for one, runs in ((before, plain), (cell, rows))]
         played = [row["success"] for row in rows if row["success"] is not None]
         lines.append([cell.name, origin, *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
     head = ("cell", "kind", "plain", "revised", "largest surplus (bit)", "least success of a seed")

@@ -75,16 +75,22 @@ def reach(results: Results, cells: Sequence[Cell] = CELLS) -> str:
     for cell in cells:
         learner, rows = f"{cell.learner}, {cell.preset}", results.shown(cell)
         updates, paper = first.get((cell.name, learner)), paper_counts().get(cell.digest)
-        told = [cell.name, kind(cell.task), learner, _count(cell, rows), "{}/{}".format(*paper) if paper else "—"]
+        told = [cell.name, kind(cell.task), learner, seeds_of(cell, rows), "{}/{}".format(*paper) if paper else "—"]
         told += [_surplus(rows), _success(rows), f"{median(updates):.0f}" if updates else "—", _seconds(rows, shared)]
         lines.append(told)
     return table(HEAD, lines)
 
 
-def _count(cell: Cell, rows: Sequence[Row]) -> str:
+def seeds_of(cell: Cell, rows: Sequence[Row]) -> str:
+    """Sufficient seeds of a cell, with the version of its task where that is an older one."""
     if not rows:
         return "not run"
-    return counted(rows) + ("" if len(rows) == cell.seeds else f" of {cell.seeds} seeds so far")
+    mark = f" *v{rows[0].get('task_version', 1)}*" if _older(cell, rows) else ""
+    return counted(rows) + mark + ("" if len(rows) >= cell.seeds else f" of {cell.seeds} seeds so far")
+
+
+def _older(cell: Cell, rows: Sequence[Row]) -> bool:
+    return bool(rows) and rows[0].get("task_version", 1) < cell.task.version
 
 
 def _surplus(rows: Sequence[Row]) -> str:
@@ -125,13 +131,14 @@ def summary(results: Results, cells: Sequence[Cell] = CELLS) -> str:
 
 
 def _goal(results: Results, cells: Sequence[Cell], who: str) -> str:
-    whole = [rows for rows in map(results.complete, cells) if rows]
+    complete = [(cell, rows) for cell in cells if (rows := results.complete(cell))]
+    whole, older = [rows for _, rows in complete], sum(_older(cell, rows) for cell, rows in complete)
     passed = [rows for rows in whole if sum(row["sufficient"] for row in rows) >= GOAL]
     exact = [
         rows for rows in passed if all(bits is not None and bits <= MOST_SURPLUS for bits in surplus(rows).values())
     ]
     return (
-        f"{who}: {len(whole)} of {len(cells)} cells have run with all seeds. "
+        f"{who}: {len(whole)} of {len(cells)} cells have run with all seeds, {older} of them on version 1 of the arm. "
         f"At least {GOAL} of 8 seeds are sufficient in {len(passed)} of these, and in {len(exact)} every window is "
         f"within {MOST_SURPLUS} bit besides."
     )
