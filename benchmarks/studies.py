@@ -116,6 +116,9 @@ def alone(folder: Path, device: str, out: Path, timed: int = TIMED) -> None:
     partial = out / f"studies-{device}.part"
     with TemporaryDirectory() as empty:
         for training in trainings(folder, short, device, RUNS if device == "cuda" else 0, False, {}, Path(empty)):
+            while training.supervision is not None:
+                training.supervise()
+            training.begin()
             first, rest = clocked(training, FIRST), clocked(training, timed)
             train_job, runs = training.parts[0].train_job, len(training.cohort.plan.runs)
             each = (first + rest / timed * (whole - FIRST)) / runs

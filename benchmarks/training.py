@@ -35,10 +35,10 @@ from diacritic.memory.sole_carrier import drive, observe, propose  # noqa: E402
 from diacritic.training import parallel, reference, scan  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402
-from diacritic.training.demonstrations import FORECASTER_STEPS  # noqa: E402
 from diacritic.training.forecaster import every_offset, form, train_forecaster  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import PRESETS  # noqa: E402
+from diacritic.training.supervision import FORECASTER_STEPS  # noqa: E402
 from diacritic.training.symbolic import from_model  # noqa: E402
 
 UPDATES = 10_000

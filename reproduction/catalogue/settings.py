@@ -29,7 +29,7 @@ def _annealing() -> Value:
 
 def _forecaster() -> Value:
     from diacritic.memory import full_history
-    from diacritic.training.demonstrations import FORECASTER_STEPS
+    from diacritic.training.supervision import FORECASTER_STEPS
 
     return value(
         (full_history.LAYERS, full_history.HEADS, Architecture.width, Architecture.code_size, FORECASTER_STEPS)

@@ -82,7 +82,7 @@ class StudyPaths:
         from diacritic.rollout.closed_loop import EPISODES
         from diacritic.studies.choose import QUICK_EPISODES_PLAYED, QUICK_STEPS
         from diacritic.studies.engine import StudySettings
-        from diacritic.training.demonstrations import FORECASTER_STEPS
+        from diacritic.training.supervision import FORECASTER_STEPS
 
         episodes = (QUICK_EPISODES_PLAYED if quick else EPISODES) if self.episodes is None else self.episodes
         results = self.results or (QUICK / "results" if quick else Path("results"))

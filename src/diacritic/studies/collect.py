@@ -18,7 +18,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import Placed, read_placed
 from diacritic.studies.recorded import Measured, binner_of, measure, reported
 from diacritic.studies.recordings import DEMOS, recording, recording_facts
-from diacritic.training.demonstrations import FORECASTER_STEPS
+from diacritic.training.supervision import FORECASTER_STEPS
 from diacritic.training.worker import Result, read_result
 
 RUNS = Path("out") / "runs"

@@ -13,9 +13,9 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import DEMOS, demonstrations, recording, recording_name
 from diacritic.training.cohort import Run
 from diacritic.training.cohort_batching import RUNS
-from diacritic.training.demonstrations import FORECASTER_STEPS
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.supervision import FORECASTER_STEPS
 from diacritic.training.train_job import TrainJob
 
 

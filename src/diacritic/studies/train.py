@@ -38,11 +38,12 @@ from diacritic.training.certified import train_certified
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.compress_recorded import forgotten
-from diacritic.training.demonstrations import fitted, held_out_codes, prepare, supervise
+from diacritic.training.demonstrations import fitted, held_out_codes, prepare
 from diacritic.training.learner import learner
 from diacritic.training.options import TrainOptions
 from diacritic.training.preset import preset
 from diacritic.training.runs import save_runs, stacked_runs
+from diacritic.training.supervision import supervise
 from diacritic.training.symbolic import from_model
 from diacritic.training.train import train as train_cohort
 

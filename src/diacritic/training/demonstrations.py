@@ -1,37 +1,22 @@
-"""Recorded demonstrations prepared for a learner: standardised, split, and supervised by forecasters where it asks."""
+"""Recorded demonstrations prepared for a learner: standardised and split."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from certify.progress import working
 from diacritic.files.demos import Demos
-from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.memory.scale import Scale
 from diacritic.tasks.protocol import Task, policy_view
 from diacritic.tasks.recorded import decision_class
-from diacritic.training import forecaster
 from diacritic.training.cohort import Cohort
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.forecaster import Form, Targets
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.decisions import PendingDecisions
-from diacritic.training.objectives.future import FutureBehaviour
-from diacritic.training.objectives.identification import TeacherState
-from diacritic.training.objectives.later_actions import AllLaterActions
-from diacritic.training.preset import PRESETS, Preset
 from diacritic.training.recorded import from_recording
-from diacritic.training.teacher import TEACHER_STEPS, teacher_states
-
-FORECASTER_STEPS = 3000
-CAROUSEL = PRESETS["carousel"]
 
 
 @dataclass(frozen=True)
@@ -105,34 +90,6 @@ def fitted(learner: Learner, decisions: int) -> Learner:
     return replace(learner, terms=terms)
 
 
-def supervise(
-    data: Data,
-    learner: Learner,
-    seeds: Sequence[int],
-    device: str = "cpu",
-    steps: int = FORECASTER_STEPS,
-    folder: Path | None = None,
-    teacher_steps: int = TEACHER_STEPS,
-    how: Preset = CAROUSEL,
-) -> Data:
-    """The data with what the learner's terms regress: forecasts or a teacher's states, one network for each seed.
-
-    With a folder, trained networks are kept there and found again by what they were trained on.
-    """
-    chosen = forecaster.form(how, data.frames is not None)
-    for term in learner.terms:
-        if isinstance(term, FutureBehaviour | AllLaterActions) and term.target == "forecast":
-            targets = forecaster.every_offset(data.horizon, device)
-            data = replace(data, forecast=_forecasts(data, targets, seeds, device, steps, folder, chosen))
-        elif isinstance(term, PendingDecisions) and term.target == "forecast":
-            since = data.last_reveal if term.since == "last-reveal" else 0
-            targets = forecaster.decisions(data.horizon, torch.tensor(data.decisions, device=device), since)
-            data = replace(data, pending=_forecasts(data, targets, seeds, device, steps, folder, chosen))
-        elif isinstance(term, TeacherState):
-            data = replace(data, teacher=teacher_states(data, seeds, device, teacher_steps, folder))
-    return data
-
-
 @torch.no_grad()
 def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
     """The hard codes of every run on other episodes, [S, T, N], at the present state of training."""
@@ -140,21 +97,3 @@ def held_out_codes(cohort: Cohort, held_out: Data) -> NDArray[np.integer[Any]]:
     watching = Cohort(plan, held_out, str(cohort.device), dict(cohort.parameters))
     watching.resume_at(cohort.step)
     return watching.trace().step_code.cpu().numpy()
-
-
-def _forecasts(
-    data: Data, targets: Targets, seeds: Sequence[int], device: str, steps: int, folder: Path | None, how: Form
-) -> Tensor:
-    """ã of every run, [S, T, N, J, A], on the CPU."""
-    name = hashlib.sha256(repr((tuple(seeds), steps, device, data.decisions, how)).encode())
-    for tensor in (targets.when, targets.asked, data.observation, data.previous, data.target, data.frames):
-        name.update(b"" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
-    path = None if folder is None else folder / f"forecaster-{name.hexdigest()[:12]}.safetensors"
-    if path is not None and path.exists():
-        parameters = {key: value.to(device) for key, value in read_tensors(path)[0].items()}
-    else:
-        with working(f"training {len(seeds)} forecasters"):
-            parameters = forecaster.train_forecaster(data, targets, seeds, steps, how)
-        if path is not None:
-            write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})
-    return forecaster.forecast(parameters, data, targets).cpu()

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -34,20 +34,39 @@ class Part:
         self.cohort.advance(max(0, min(CHUNK, self.end - self.cohort.step)))
 
 
-T = TypeVar("T", bound=Part)
+class TakesTurns(Protocol):
+    """Work that is done a little at each turn."""
+
+    seconds: float
+    """Its share of the time that has passed."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    def advance(self) -> None: ...
+
+
+T = TypeVar("T", bound=TakesTurns)
 
 
 def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
-    """Train up to so many at once; each is given back when it is done, and the next one that waits takes its place."""
+    """Train up to so many at once; each is given back when it is done, and the next one that waits takes its place.
+
+    Time is that of its own turns; on CUDA, where turns return before their work is done, an equal share of each round.
+    """
     active = [(item, _stream(item)) for item in islice(waiting, together)]
     while active:
-        begun = time.perf_counter()
+        spent = []
         for item, stream in active:
+            begun = time.perf_counter()
             with torch.cuda.stream(stream):  # nothing happens without a stream
                 item.advance()
-        share = (time.perf_counter() - begun) / len(active)
-        for item, _ in active:
-            item.seconds += share
+            spent.append(time.perf_counter() - begun)
+        for (item, stream), own in zip(active, spent, strict=True):
+            item.seconds += own if stream is None else sum(spent) / len(spent)
         for item, stream in [pair for pair in active if pair[0].done]:
             if stream is not None:
                 begun = time.perf_counter()
@@ -58,7 +77,7 @@ def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
             active += [(item, _stream(item)) for item in islice(waiting, 1)]
 
 
-def _stream(item: Part) -> torch.cuda.Stream | None:
+def _stream(item: TakesTurns) -> torch.cuda.Stream | None:
     if item.device.type != "cuda":
         return None
     stream = torch.cuda.Stream(item.device)

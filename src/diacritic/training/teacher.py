@@ -6,12 +6,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from certify.progress import working
-from diacritic.files.tensors import read_tensors, write_tensors
 from diacritic.training.checkpoint import fingerprint
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
 from diacritic.training.learner import learner
+from diacritic.training.networks import Turns, completed, trained
 from diacritic.training.preset import preset
 
 TEACHER_STEPS, BETA = 10_000, 2e-3
@@ -21,18 +20,20 @@ def teacher_states(
     data: Data, seeds: Sequence[int], device: str = "cpu", steps: int = TEACHER_STEPS, folder: Path | None = None
 ) -> Tensor:
     """s_t of one teacher for each seed, [S, T, N, d], on the CPU; a folder keeps trained teachers."""
+    return completed(teacher_turns(data, seeds, device, steps, folder, set()))
+
+
+def teacher_turns(
+    data: Data, seeds: Sequence[int], device: str, steps: int, folder: Path | None, busy: set[Path]
+) -> Turns[Tensor]:
+    """The same in turns."""
     how = preset("release")
     low = how.precision if torch.device(device).type == "cuda" else None
     runs = tuple(Run(seed, BETA) for seed in seeds)
     plan = Plan(learner("full-history"), how, runs, steps, batch=how.batch, low=low)
     path = None if folder is None else folder / f"teacher-{fingerprint(plan, data)[:12]}.safetensors"
-    kept = None if path is None or not path.exists() else read_tensors(path)[0]
-    cohort = Cohort(plan, data, device, kept)
-    if kept is None:
-        with working(f"training {len(seeds)} full-history teachers"):
-            cohort.advance(steps)
-        if path is not None:
-            write_tensors(path, cohort.parameters, {"seeds": repr(tuple(seeds))})
+    title = f"{len(seeds)} full-history teachers"
+    parameters = yield from trained(lambda: Cohort(plan, data, device), seeds, steps, path, busy, title)
     with torch.no_grad():
-        trace = cohort.trace()
+        trace = Cohort(plan, data, device, parameters).trace()
         return trace.steps(trace.proposal).float().cpu()

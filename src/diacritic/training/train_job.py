@@ -13,9 +13,10 @@ from diacritic.files.job import REMEDY
 from diacritic.files.schema import FileName, read_as
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Plan, Run
-from diacritic.training.demonstrations import FORECASTER_STEPS, fitted
+from diacritic.training.demonstrations import fitted
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.supervision import FORECASTER_STEPS
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,13 @@ each training job one file of stacked weights and one of codes on the held-out e
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from certify.errors import UserError
 from diacritic.files import job
@@ -28,100 +26,21 @@ from diacritic.tasks.protocol import Task
 from diacritic.tasks.recorded import ended
 from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, Plan, start
-from diacritic.training.cohort_batching import RUNS, CohortPart, kind, one_cohort, pack, split
-from diacritic.training.compress_recorded import forgotten
+from diacritic.training.cohort_batching import RUNS, CohortPart, kind, pack
 from diacritic.training.data import Data
-from diacritic.training.demonstrations import Prepared, held_out_codes, prepare, supervise
+from diacritic.training.demonstrations import Prepared, prepare
 from diacritic.training.forecaster import mislead
+from diacritic.training.job_training import Ready, Training
 from diacritic.training.kl_bound import kl_profile
+from diacritic.training.networks import Turns, completed
 from diacritic.training.runs import warm_start
-from diacritic.training.scheduler import CHUNK, Part, round_robin
+from diacritic.training.scheduler import round_robin
+from diacritic.training.supervision import supervised, supervision
 from diacritic.training.train_job import TrainJob
 
 TIMES, NETWORKS = "times.json", "networks"
-SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
-"""Shares of training at which codes are kept besides those of the end."""
 POLICY = ("act", "choose", "control")
 """Heads that a policy acts with; the others are thrown away after training."""
-
-
-@dataclass
-class Ready:
-    """A training job with all that its training needs, and the codes that it shows on the way."""
-
-    train_job: TrainJob
-    share: CohortPart
-    prepared: Prepared
-    supervising: float
-    """Seconds that its forecasters and teachers took."""
-    snapshots: dict[int, NDArray[np.integer[Any]]] = field(default_factory=dict)
-    forgetting: dict[str, Any] | None = None
-    """What came of forgetting, where its learner does."""
-
-
-@dataclass(kw_only=True)
-class Training(Part):
-    """One cohort in training: a training job, or several of equal plans and sizes."""
-
-    parts: list[Ready]
-    half: bool = False
-    """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
-    problem: str | None = None
-    """Why it cannot go on, say a kernel that does not fit the device; others are not affected."""
-
-    @property
-    def done(self) -> bool:
-        return self.problem is not None or super().done
-
-    def advance(self) -> None:
-        """The next updates."""
-        try:
-            self._advance()
-        except UserError:
-            raise
-        except Exception as problem:
-            self.problem = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
-
-    def _advance(self) -> None:
-        """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
-        steps, step = self.cohort.plan.steps, self.cohort.step
-        stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
-        end = min([step + CHUNK, *(stop for stop in stops if stop > step)])
-        self.cohort.advance(end - step)
-        if end in stops and end < steps:
-            self._look()
-
-    def finish(self) -> None:
-        """Forget where the learner does, round, and look at the codes; time that no other training shares."""
-        begun = time.perf_counter()
-        if self.cohort.plan.learner.forget:
-            self._forget()
-        if self.half:
-            with torch.no_grad():
-                for value in self.cohort.parameters.values():
-                    value.copy_(value.half())
-        self._look()
-        self.seconds += time.perf_counter() - begun
-
-    def _forget(self) -> None:
-        """Every training job's runs forget on its own recording, and the cohort takes their weights over."""
-        weights = []
-        for part, cohort in self.split():
-            after = forgotten(cohort)
-            part.forgetting = after.notes
-            weights.append(after.cohort.parameters)
-        with torch.no_grad():
-            for name, value in self.cohort.parameters.items():
-                value.copy_(torch.cat([own[name] for own in weights]))
-
-    def _look(self) -> None:
-        """Keep the codes on the held-out episodes at this step."""
-        for part, cohort in self.split():
-            part.snapshots[self.cohort.step] = held_out_codes(cohort, part.prepared.held_out)
-
-    def split(self) -> Iterator[tuple[Ready, Cohort]]:
-        """Every training job with its own runs."""
-        return zip(self.parts, split(self.cohort, [part.share for part in self.parts]), strict=True)
 
 
 def train_folder(
@@ -160,16 +79,17 @@ def train_folder(
         started = trainings(folder, generation, device, most, half, by_name, out)
         for training in round_robin(started, together):
             if training.problem is not None:
-                failed += [(part.train_job.name, training.problem) for part in training.parts]
+                failed += [(train_job.name, training.problem) for train_job in training.train_jobs]
                 continue
             training.finish()
             for part, cohort in training.split():
                 seconds = training.seconds * len(part.train_job.runs) / len(training.cohort.plan.runs)
-                kept, done = _keep(part, cohort, seconds, half, out), done + 1
+                kept, done = _keep(part, cohort, seconds, training.supervising, half, out), done + 1
                 if archives is not None:
                     archives.add([*kept, *([out / job.EXCHANGE] if done == 1 else [])])
-                told = f"{seconds:.1f} s, its forecasters {part.supervising:.1f} s; {time.perf_counter() - begun:.0f} s"
-                print(f"{done}/{waiting} {part.train_job.name}: {told}", flush=True)
+                told = f"{seconds:.1f} s, its forecasters {training.supervising:.1f} s"
+                passed = f"{time.perf_counter() - begun:.0f} s"
+                print(f"{done}/{waiting} {part.train_job.name}: {told}; {passed}", flush=True)
     if failed:
         (name, reason), number = failed[0], len(failed)
         raise UserError(name, f"{reason}; {number} of {waiting} cohorts failed so, the others are done")
@@ -220,31 +140,49 @@ def trainings(
     by_name: Mapping[str, TrainJob],
     out: Path,
 ) -> Iterator[Training]:
-    """The cohorts of training jobs at their start; those that they start from are known by name and lie in `out`."""
-    ready = _ready(folder, train_jobs, device, by_name, out)
-    described = ((kind(one.share, device) if most else None, len(one.train_job.runs), one) for one in ready)
-    for parts in pack(described, most):
-        cohort = one_cohort([part.share for part in parts], device)
-        yield Training(cohort=cohort, end=cohort.plan.steps, parts=parts, half=half)
+    """Training jobs at their start, packed; those that they start from are known by name and lie in `out`."""
+    busy: set[Path] = set()
+    single = (_training(folder, train_job, device, half, by_name, out, busy) for train_job in train_jobs)
+    described = ((_kind(one) if most else None, len(one.train_jobs[0].runs), one) for one in single)
+    for several in pack(described, most):
+        train_jobs = tuple(train_job for one in several for train_job in one.train_jobs)
+        parts = [part for one in several for part in one.parts]
+        yield several[0] if len(several) == 1 else replace(several[0], train_jobs=train_jobs, parts=parts)
 
 
-def _ready(
-    folder: Path, train_jobs: Sequence[TrainJob], device: str, by_name: Mapping[str, TrainJob], out: Path
-) -> Iterator[Ready]:
-    for train_job in train_jobs:
-        stem = folder / "demos" / train_job.recording
-        task, prepared = _prepared(stem, train_job.demonstrations, train_job.demos_sha256)
-        plan = train_job.plan(len(task.decisions), device)
-        seeds, where, begun = train_job.seeds, folder / NETWORKS, time.perf_counter()
-        updates = train_job.forecaster_steps, where, train_job.steps
-        data = supervise(prepared.data, plan.learner, seeds, device, *updates, how=plan.preset)
+def _kind(training: Training) -> Hashable | None:
+    """Trainings of one kind can be one cohort; one that is supervised trains alone."""
+    return kind(training.parts[0].share, str(training.device)) if training.parts else None
+
+
+def _training(
+    folder: Path,
+    train_job: TrainJob,
+    device: str,
+    half: bool,
+    by_name: Mapping[str, TrainJob],
+    out: Path,
+    busy: set[Path],
+) -> Training:
+    """A training job at its start; where networks supervise it, they are trained in its first turns."""
+    stem = folder / "demos" / train_job.recording
+    task, prepared = _prepared(stem, train_job.demonstrations, train_job.demos_sha256)
+    plan = train_job.plan(len(task.decisions), device)
+
+    def ready() -> Turns[Ready]:
+        seeds, updates = train_job.seeds, (train_job.forecaster_steps, folder / NETWORKS, train_job.steps)
+        data = yield from supervision(prepared.data, plan.learner, seeds, device, *updates, plan.preset, busy)
         data = _misled(data, train_job)
-        supervising = time.perf_counter() - begun
         owner = [seeds.index(run.seed) for run in train_job.runs]  # targets of each seed as targets of each run
         targets = {name: getattr(data, name) for name in ("forecast", "pending", "teacher")}
         data = replace(data, **{name: value[owner] for name, value in targets.items() if value is not None})
         begin = _warm(train_job, plan, data, by_name, out) if train_job.start else start(plan, data)
-        yield Ready(train_job, CohortPart(plan, data, begin), prepared, supervising)
+        return Ready(train_job, CohortPart(plan, data, begin), prepared)
+
+    training = Training(train_jobs=(train_job,), device=torch.device(device), parts=[], half=half)
+    if supervised(plan.learner):
+        return replace(training, supervision=ready())
+    return replace(training, parts=[completed(ready())])
 
 
 def _warm(
@@ -288,7 +226,7 @@ def _prepared(stem: Path, demonstrations: int, digest: str) -> tuple[Task, Prepa
     return task, prepare(*ended(demos).split(demonstrations), task)
 
 
-def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) -> tuple[Path, Path]:
+def _keep(part: Ready, cohort: Cohort, seconds: float, supervising: float, half: bool, out: Path) -> tuple[Path, Path]:
     """Codes first, weights last: a result is there when its weights are."""
     train_job, name = part.train_job, part.train_job.name
     shape, carrier = cohort.given.shape, cohort.plan.carrier
@@ -300,7 +238,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
         "shape": asdict(shape),
         "diverged": cohort.optimiser.diverged.tolist(),
         "seconds": seconds,
-        "supervising": part.supervising,
+        "supervising": supervising,
         "forgetting": part.forgetting,
         "kl_profile": _bound(cohort, part.prepared.held_out),
         "device": torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu",
@@ -313,7 +251,7 @@ def _keep(part: Ready, cohort: Cohort, seconds: float, half: bool, out: Path) ->
     weights = {key: value.half() if half else value for key, value in kept.items()}
     paths = job.write_result(out, name, weights | part.prepared.scale.tensors(), snapshots, notes)
     times = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
-    times[name] = {"training": seconds, "forecasters": part.supervising, "runs": len(train_job.runs)}
+    times[name] = {"training": seconds, "forecasters": supervising, "runs": len(train_job.runs)}
     write_text(out / TIMES, json.dumps(times, indent=1) + "\n")
     return paths
 

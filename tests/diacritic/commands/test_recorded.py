@@ -23,9 +23,10 @@ from diacritic.studies import train as studies_train
 from diacritic.tasks.registry import make as make_task
 from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, Plan, Run
-from diacritic.training.demonstrations import held_out_codes, prepare, supervise
+from diacritic.training.demonstrations import held_out_codes, prepare
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
+from diacritic.training.supervision import supervise
 
 TASK = make_task("two-cues", gap=1, first_gap=1)
 SMALL = ("--demonstrations", "24", "--seeds", "2", "--steps", "2", "--codes", "4", "--device", "cpu")

@@ -11,7 +11,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import RUNS, pack, read_placed
 from diacritic.studies.tasks import task
 from diacritic.training.cohort import Run
-from diacritic.training.demonstrations import FORECASTER_STEPS
+from diacritic.training.supervision import FORECASTER_STEPS
 
 
 @pytest.fixture(scope="module")

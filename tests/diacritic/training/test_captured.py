@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from diacritic.training.captured import repeat
+from diacritic.training.captured import Repeated, repeat
 
 
 class Counter:
@@ -20,11 +20,13 @@ class Counter:
         self.done += not self.capturing
 
 
-@pytest.mark.parametrize("times", [0, 1, 3, 4, 20])
-def test_an_update_is_done_as_often_as_asked_for(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pieces", [[0], [1], [3], [4], [20], [1, 1, 0, 5, 3], [2, 2], [3, 1]])
+def test_an_update_is_done_as_often_as_asked_for(pieces: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     update = Counter()
-    repeat(update, times, torch.device("cpu"))
-    assert update.done == times
+    repeated = Repeated(update, torch.device("cpu"))
+    for times in pieces:
+        repeated.advance(times)
+    assert update.done == sum(pieces)
 
     stream, update = SimpleNamespace(wait_stream=lambda _: None), Counter()
 
@@ -44,6 +46,10 @@ def test_an_update_is_done_as_often_as_asked_for(times: int, monkeypatch: pytest
     }
     for name, fake in fakes.items():
         monkeypatch.setattr(torch.cuda, name, fake)
-    repeat(update, times, torch.device("cuda"))
-    assert update.done == times
-    assert update.captured == (times > 3)
+    repeated = Repeated(update, torch.device("cuda"))
+    for times in pieces:
+        repeated.advance(times)
+    assert update.done == sum(pieces)
+    assert update.captured == (sum(pieces) > 3)
+    repeat(update, 5, torch.device("cuda"))
+    assert update.done == sum(pieces) + 5

@@ -1,17 +1,12 @@
-"""Recordings as data: scale, labels, reveals, and the forecasts that learners regress."""
-
-from dataclasses import replace
-from pathlib import Path
+"""Recordings as data: scale, labels and reveals."""
 
 import numpy as np
 import pytest
-import torch
 
 from diacritic.demos.record import record
 from diacritic.files.demos import Demos
 from diacritic.tasks.registry import make as make_task
-from diacritic.training import demonstrations
-from diacritic.training.demonstrations import Prepared, fitted, pending_classes, prepare, supervise
+from diacritic.training.demonstrations import Prepared, fitted, pending_classes, prepare
 from diacritic.training.learner import learner
 from diacritic.training.objectives.decisions import PendingDecisions
 
@@ -64,38 +59,6 @@ def test_learners_fit_the_number_of_decisions() -> None:
     assert fitted(learner("plain"), 1) == learner("plain")
 
 
-def test_forecasts_are_made_for_the_terms_that_ask(prepared: Prepared) -> None:
-    data, T = prepared.data, TASK.horizon
-    agnostic = supervise(data, learner("event-agnostic"), (0, 1), steps=2)
-    assert agnostic.forecast is not None
-    assert agnostic.forecast.shape == (2, T, 8, T - 1, 4)
-    assert not torch.equal(agnostic.forecast[0], agnostic.forecast[1])
-    informed = supervise(data, learner("task-informed"), (0, 1), steps=2)
-    assert informed.pending is not None
-    assert informed.pending.shape == (2, T, 8, 2, 4)
-    assert informed.forecast is None
-    for name in ("plain", "event-agnostic-recorded", "task-informed-recorded"):
-        assert supervise(data, learner(name), (0,), steps=2) is data
-
-
-def test_trained_forecasters_are_found_again(
-    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = prepared.data, learner("task-informed"), (0, 1)
-    first = supervise(*asked, steps=2, folder=tmp_path).pending
-    calls = []
-    monkeypatch.setattr(demonstrations.forecaster, "train_forecaster", lambda *a, **k: calls.append(a))
-    again = supervise(*asked, steps=2, folder=tmp_path).pending
-    assert not calls
-    assert first is not None
-    assert again is not None
-    torch.testing.assert_close(again, first, rtol=0, atol=0)
-    other = replace(prepared.data, target=prepared.data.target + 1)
-    with pytest.raises((TypeError, AttributeError)):  # trained again, which the stand-in cannot
-        supervise(other, *asked[1:], steps=2, folder=tmp_path)
-    assert calls
-
-
 def test_the_pending_class_names_what_is_still_to_be_decided(demos: Demos, prepared: Prepared) -> None:
     label, values = pending_classes(demos, TASK)
     assert values == 4 + 2
@@ -114,9 +77,3 @@ def test_the_pending_class_names_what_is_still_to_be_decided(demos: Demos, prepa
     assert prepared.data.shape.joint == values
     assert prepared.data.joint is not None
     np.testing.assert_array_equal(prepared.data.joint.numpy(), label[:, :8])
-
-
-def test_a_teacher_state_learner_gets_the_states_of_one_teacher_a_seed(prepared: Prepared) -> None:
-    data = supervise(prepared.data, learner("teacher-state"), [0, 5], teacher_steps=1)
-    assert data.teacher is not None
-    assert data.teacher.shape == (2, TASK.horizon, 8, 32)

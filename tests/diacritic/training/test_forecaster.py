@@ -139,6 +139,15 @@ def test_a_cohort_is_its_runs_alone(batch: int) -> None:
         assert not torch.equal(value[1], value[2]), name
 
 
+@pytest.mark.parametrize("batch", [4, 3])
+def test_updates_in_pieces_are_those_at_once(batch: int) -> None:
+    pieces = forecaster.Forecasters(_data(SYMBOLS, *_two_cues()), forecaster.every_offset(T), [1, 2], Form(batch=batch))
+    for steps in (1, 2, 0, 1):
+        pieces.advance(steps)
+    for name, value in _short([1, 2], batch).items():
+        assert torch.equal(pieces.parameters[name], value), name
+
+
 def test_batches_are_drawn_evenly_and_by_seed() -> None:
     keys = torch.tensor([1, 2])
     drawn = torch.stack([forecaster._draw(3, keys, torch.tensor(step), 64) for step in range(50)], 1)

@@ -18,11 +18,12 @@ from diacritic.tasks.registry import make as make_task
 from diacritic.training import parallel, unrolled
 from diacritic.training.cohort import Plan, Run
 from diacritic.training.data import Data
-from diacritic.training.demonstrations import prepare, supervise
+from diacritic.training.demonstrations import prepare
 from diacritic.training.learner import learner
 from diacritic.training.objectives.rate import Rate
 from diacritic.training.preset import preset
 from diacritic.training.released import released
+from diacritic.training.supervision import supervise
 from diacritic.training.trace import Trace
 from diacritic.training.train import train
 

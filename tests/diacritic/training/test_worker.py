@@ -20,7 +20,7 @@ from certify.errors import UserError
 from diacritic.files.archive import ResultArchives
 from diacritic.files.job import EXCHANGE, read_job
 from diacritic.studies.tasks import task
-from diacritic.training import compress_recorded, worker
+from diacritic.training import compress_recorded, job_training, worker
 from diacritic.training.cohort import Cohort
 from diacritic.training.cohort_batching import CohortPart
 from diacritic.training.fit_transition import Effort
@@ -95,13 +95,13 @@ def test_orders_of_several_recordings_in_one_cohort_come_out_as_apart(
     other = replace(PLAIN, task=task("two-cues", gap=1, first_gap=1, episodes=40, recording=1), seeds=3)
     train_jobs, _ = exported([PLAIN, replace(PLAIN, learner="join"), other], tmp_path / "x", demos)
     sizes: list[int] = []
-    made = worker.one_cohort
+    made = job_training.one_cohort
 
     def counted(shares: list[CohortPart], device: str) -> Cohort:
         sizes.append(len(made(shares, device).plan.runs))
         return made(shares, device)
 
-    monkeypatch.setattr(worker, "one_cohort", counted)
+    monkeypatch.setattr(job_training, "one_cohort", counted)
     train_folder(tmp_path / "x", tmp_path / "apart")
     train_folder(tmp_path / "x", tmp_path / "joined", half=True, most=5)
     assert sizes == [2, 2, 3, 2, 5]
