@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from certify.errors import UserError
+from diacritic.training import unfinished
 from diacritic.training.cohort import Cohort
 from diacritic.training.cohort_batching import CohortPart, one_cohort, split
 from diacritic.training.compress_recorded import forgotten
@@ -17,6 +19,7 @@ from diacritic.training.demonstrations import Prepared, held_out_codes
 from diacritic.training.networks import Turns
 from diacritic.training.scheduler import CHUNK
 from diacritic.training.train_job import TrainJob
+from diacritic.training.unfinished import Progress, keep_unfinished, take_up, unfinished_path
 
 SNAPSHOTS = (0.05, 0.1, 0.2, 0.4)
 """Shares of training at which codes are kept besides those of the end."""
@@ -40,6 +43,8 @@ class Training:
 
     train_jobs: tuple[TrainJob, ...]
     device: torch.device
+    out: Path
+    """The folder of results, which also keeps the state of its cohort until that is done."""
     parts: list[Ready]
     """The training jobs with what they need; one that is supervised has it once its supervision is done."""
     supervision: Turns[Ready] | None = None
@@ -53,6 +58,8 @@ class Training:
     """Its cohort's share of the time that has passed; before that, its supervision's."""
     supervising: float = 0.0
     """Its supervision's share of the time."""
+    kept: float = 0.0
+    """When the state of its cohort was last kept."""
     problem: str | None = None
     """Why it cannot go on, say a kernel that does not fit the device; others are not affected."""
 
@@ -81,10 +88,23 @@ class Training:
             self.parts, self.supervision = [end.value], None
 
     def begin(self) -> None:
-        """Build its cohort; the time until now was its supervision's."""
+        """Build its cohort, in the state that a killed worker kept if there is one.
+
+        The time until now was its supervision's.
+        """
         self.supervising, self.seconds = self.seconds, 0.0
         self.cohort = one_cohort([part.share for part in self.parts], str(self.device))
-        self.begun = True
+        progress = take_up(self.unfinished, self.train_jobs, self.cohort)
+        if progress is not None:
+            self.supervising, self.seconds = self.supervising + progress.supervising, progress.seconds
+            for part, snapshots in zip(self.parts, progress.snapshots, strict=True):
+                part.snapshots = snapshots
+        self.kept, self.begun = time.monotonic(), True
+
+    @property
+    def unfinished(self) -> Path:
+        """The file of its cohort's state."""
+        return unfinished_path(self.out, self.train_jobs)
 
     def _advance(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
@@ -96,6 +116,10 @@ class Training:
         self.cohort.advance(end - step)
         if end in stops and end < steps:
             self._look()
+        if end < steps and time.monotonic() - self.kept >= unfinished.EVERY:
+            progress = Progress([part.snapshots for part in self.parts], self.seconds, self.supervising)
+            keep_unfinished(self.unfinished, self.train_jobs, self.cohort, progress)
+            self.kept = time.monotonic()
 
     def finish(self) -> None:
         """Forget where the learner does, round, and look at the codes; time that no other training shares."""

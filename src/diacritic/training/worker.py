@@ -2,9 +2,11 @@
 
 The folder holds `exchange.json` (training jobs and the cells that they answer) and `demos/`. The results are small: for
 each training job one file of stacked weights and one of codes on the held-out episodes, written as soon as it is done.
+Cohorts in flight lie in `unfinished/` among the results, so that a worker that was killed goes on with them.
 """
 
 import json
+import shutil
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +27,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.tasks.protocol import Task
 from diacritic.tasks.recorded import ended
 from diacritic.tasks.registry import task_of
+from diacritic.training import unfinished
 from diacritic.training.cohort import Cohort, Plan, start
 from diacritic.training.cohort_batching import RUNS, CohortPart, kind, pack
 from diacritic.training.data import Data
@@ -90,9 +93,12 @@ def train_folder(
                 told = f"{seconds:.1f} s, its forecasters {training.supervising:.1f} s"
                 passed = f"{time.perf_counter() - begun:.0f} s"
                 print(f"{done}/{waiting} {part.train_job.name}: {told}; {passed}", flush=True)
+            training.unfinished.unlink(missing_ok=True)
     if failed:
         (name, reason), number = failed[0], len(failed)
         raise UserError(name, f"{reason}; {number} of {waiting} cohorts failed so, the others are done")
+    if chosen == train_jobs:
+        shutil.rmtree(out / unfinished.FOLDER, ignore_errors=True)  # states of cohorts that were packed otherwise
 
 
 def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) -> list[list[TrainJob]]:
@@ -179,7 +185,7 @@ def _training(
         begin = _warm(train_job, plan, data, by_name, out) if train_job.start else start(plan, data)
         return Ready(train_job, CohortPart(plan, data, begin), prepared)
 
-    training = Training(train_jobs=(train_job,), device=torch.device(device), parts=[], half=half)
+    training = Training(train_jobs=(train_job,), device=torch.device(device), out=out, parts=[], half=half)
     if supervised(plan.learner):
         return replace(training, supervision=ready())
     return replace(training, parts=[completed(ready())])
