@@ -120,35 +120,28 @@ class Forecasters:
 
     def __init__(self, data: Data, targets: Targets, seeds: Sequence[int], how: Form = OURS) -> None:
         check(data)
-        self.device, self.how, self.shape = targets.when.device, how, data.shape
-        begun = initial(weights(data.shape, targets, how), seeds)
-        start = {name: value.to(self.device) for name, value in begun.items()}
-        rates = torch.full((len(seeds),), how.rate, device=self.device)
-        self.optimiser = Adam(start, rates, clip=how.clip)
-        self._keys = _keys(seeds, self.device)
-        self._step = torch.zeros((), dtype=torch.int64, device=self.device)
-        self._low = torch.bfloat16 if self.device.type == "cuda" else torch.float32
-        asked = targets.asked.expand(-1, data.episodes, -1).to(torch.float32)
-        seen, previous, frames = _inputs(data, self.device)
-        actions = recorded(data.target.to(self.device), targets)
-        self._whole = _Episodes(seen.to(self._low), previous.to(self._low), actions, asked, frames)
-        self._updates = Repeated(self._update, self.device)
+        device, episodes, shape = targets.when.device, data.episodes, data.shape
+        start = {name: value.to(device) for name, value in initial(weights(shape, targets, how), seeds).items()}
+        optimiser = Adam(start, torch.full((len(seeds),), how.rate, device=device), clip=how.clip)
+        keys, step = _keys(seeds, device), torch.zeros((), dtype=torch.int64, device=device)
+        low = torch.bfloat16 if device.type == "cuda" else torch.float32
+        asked = targets.asked.expand(-1, episodes, -1).to(torch.float32)
+        seen, previous, frames = _inputs(data, device)
+        whole = _Episodes(seen.to(low), previous.to(low), recorded(data.target.to(device), targets), asked, frames)
 
-    @property
-    def parameters(self) -> dict[str, Tensor]:
-        return self.optimiser.parameters
+        def update() -> None:  # it does not hold `self`, so that the captured graph goes when this object does
+            drawn = how.redrawn or episodes > how.batch
+            chosen = whole.pick(_draw(episodes, keys, step, how.batch)) if drawn else whole
+            lowered = {name: value.to(low) for name, value in optimiser.parameters.items()}
+            optimiser.descend(_loss(lowered, shape, chosen, how.numbers).sum())
+            step.add_(1)
+
+        self.parameters = optimiser.parameters
+        self._updates = Repeated(update, device)
 
     def advance(self, steps: int) -> None:
         """So many updates."""
         self._updates.advance(steps)
-
-    def _update(self) -> None:
-        chosen, how, episodes = self._whole, self.how, self._whole.part.shape[1]
-        if how.redrawn or episodes > how.batch:
-            chosen = chosen.pick(_draw(episodes, self._keys, self._step, how.batch))
-        lowered = {name: value.to(self._low) for name, value in self.parameters.items()}
-        self.optimiser.descend(_loss(lowered, self.shape, chosen, how.numbers).sum())
-        self._step.add_(1)
 
 
 def train_forecaster(
@@ -157,8 +150,8 @@ def train_forecaster(
     """The parameters of one trained forecaster for each seed, on the device of the targets."""
     training = Forecasters(data, targets, seeds, how)
     training.advance(steps)
-    if training.device.type == "cuda":
-        torch.cuda.synchronize(training.device)
+    if targets.when.is_cuda:
+        torch.cuda.synchronize(targets.when.device)
     return {name: value.detach().clone() for name, value in training.parameters.items()}
 
 

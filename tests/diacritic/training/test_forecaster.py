@@ -1,5 +1,8 @@
 """The forecaster: its targets, what it learns on a task of two cues, and wrong forecasts on purpose."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import Tensor
@@ -146,6 +149,19 @@ def test_updates_in_pieces_are_those_at_once(batch: int) -> None:
         pieces.advance(steps)
     for name, value in _short([1, 2], batch).items():
         assert torch.equal(pieces.parameters[name], value), name
+
+
+def test_nothing_is_left_of_forecasters_that_nobody_holds() -> None:
+    """A captured graph that waits for the garbage collector holds memory, and may be freed during another capture."""
+    forecasters = forecaster.Forecasters(_data(SYMBOLS, *_two_cues()), forecaster.every_offset(T), [1])
+    forecasters.advance(1)
+    updates = weakref.ref(forecasters._updates)
+    gc.disable()
+    try:
+        del forecasters
+        assert updates() is None
+    finally:
+        gc.enable()
 
 
 def test_batches_are_drawn_evenly_and_by_seed() -> None:
