@@ -34,13 +34,14 @@ def reach_lines(results: Results, cells: Sequence[Cell] = CELLS) -> Lines:
 
 
 def paired_lines(results: Results, before: Sequence[Cell], after: Sequence[Cell], names: tuple[str, str]) -> Lines:
-    """Runs of two learners on the same task, side by side, where the second has run."""
+    """Runs of two learners on the same version of a task, side by side, where the second has run."""
     lines: Numbers = {}
-    for cells in zip(before, after, strict=True):
-        both = [results.shown(cell) for cell in cells]
-        for name, rows in zip(names, both, strict=True):
-            if rows and both[1]:
-                _add(lines, cells[1].name, name, rows)
+    for first, second in zip(before, after, strict=True):
+        later = results.shown(second)
+        earlier = results.runs(first, later[0].get("task_version", 1)) if later else []
+        for name, rows in zip(names, (earlier, later), strict=True):
+            if rows:
+                _add(lines, second.name, name, rows)
     return lines
 
 

@@ -13,6 +13,7 @@ from diacritic.studies.results import Results
 from diacritic.training.forgetting import REACHED
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.confused import STUDY as CONFUSED
+from reproduction.beyond_paper.figures import forgotten_lines
 from reproduction.beyond_paper.page import (
     FIRST,
     FORGOTTEN,
@@ -61,6 +62,18 @@ def test_runs_that_have_forgotten_stand_beside_plain_ones() -> None:
     ]
     assert last(rows)[2:] == ["7/8", "7/8", "2.250", "0.030", "0.50", "1.00"]
     assert last([row | {"conditional_surplus": {"gap1": None}} for row in rows])[4:6] == ["–", "–"]
+
+
+def test_runs_of_another_version_are_marked_and_stand_beside_nothing_in_the_picture() -> None:
+    after = next(cell for cell in CELLS if cell.learner == FORGETTING)
+    plain = replace(after, learner="plain")
+    bits = {"conditional_surplus": {"gap1": 0.0}}
+    old = [run_of(plain, k, configuration=plain.digest_of(1), task_version=1, **bits) for k in range(8)]
+    new = [run_of(cell, k, **bits) for cell in (plain, after) for k in range(8)]
+    for rows, series, count in ((old + new[8:], {"after"}, "8/8 *v1*"), (new, {"before", "after"}, "8/8")):
+        results = Results({"some": rows})
+        assert forgotten_lines(results, [after])[after.name]["share of sufficient seeds"].keys() == series
+        assert forgotten(results, [after]).splitlines()[-1].split(" | ")[2] == count
 
 
 def test_forgetting_adds_nothing_to_the_picture() -> None:
