@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diacritic.memory.tall import TALL, tall_linear
+
 Parameters = Mapping[str, Tensor]  # name → [runs, …]
 
 
@@ -27,13 +29,12 @@ def dense(name: str, inputs: int, outputs: int, bias: bool = True) -> dict[str, 
 
 def linear(parameters: Parameters, name: str, x: Tensor) -> Tensor:
     """x W + b with x of shape [runs, rows, inputs], or [rows, inputs] where all runs see the same rows."""
-    bias, (rows, weight) = parameters.get(f"{name}.bias"), _factors(parameters, name, x)
-    return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
+    return _multiplied(*_factors(parameters, name, x), parameters.get(f"{name}.bias"))
 
 
 def product(parameters: Parameters, name: str, x: Tensor) -> Tensor:
     """x W, for whoever adds the bias together with something else: each sum is a pass over memory."""
-    return torch.bmm(*_factors(parameters, name, x))
+    return _multiplied(*_factors(parameters, name, x), None)
 
 
 def _factors(parameters: Parameters, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,6 +42,12 @@ def _factors(parameters: Parameters, name: str, x: Tensor) -> tuple[Tensor, Tens
     if x.shape[-1] > weight.shape[1]:  # inputs padded to a size that tensor cores like
         weight = torch.nn.functional.pad(weight, (0, 0, 0, x.shape[-1] - weight.shape[1]))
     return (x if x.dim() == 3 else x.expand(len(weight), *x.shape)).to(weight.dtype), weight
+
+
+def _multiplied(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if rows.is_cuda and rows.shape[1] >= TALL and torch.is_grad_enabled():
+        return tall_linear(rows, weight, bias)
+    return torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
 
 
 def reader(

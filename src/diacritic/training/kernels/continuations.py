@@ -8,11 +8,11 @@ from typing import TypeGuard
 import torch
 from torch import Tensor
 
+from diacritic.memory.tall import tall_linear
 from diacritic.training.data import Data
 from diacritic.training.kernels.chain_head import OUTPUTS, read
 from diacritic.training.kernels.chain_sums import sum_starts
 from diacritic.training.kernels.chains import follow, follow_back
-from diacritic.training.kernels.layer import layer
 from diacritic.training.kernels.narrow import NarrowHeads
 from diacritic.training.kernels.path import told_with_biases
 
@@ -80,7 +80,7 @@ def loss(heads: NarrowHeads, data: Data, share: Tensor) -> Tensor:
     given, episodes = heads.parameters, share.shape[2]
     told, bias = told_with_biases(given, "bfs", torch.cat([heads.features, heads.acted], -1))
     begun = torch.cat([heads.features, heads.embedding], -1)[:, :-episodes]
-    first = torch.tanh(layer(begun, given["bfs.start.weight"], given["bfs.start.bias"]))
+    first = torch.tanh(tall_linear(begun, given["bfs.start.weight"], given["bfs.start.bias"]))
     head = [given[f"bfs.{name}.{which}"] for name in ("hidden", "out") for which in ("weight", "bias")]
     return Chains.apply(told, first, given["bfs.state.weight"], bias, *head, data.target, heads.origins, share)
 

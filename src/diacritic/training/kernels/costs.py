@@ -11,15 +11,10 @@ from torch import Tensor
 
 from diacritic.training.kernels.encoder import block, put
 from diacritic.training.kernels.launch import launch, pieced, shares, tiles
+from diacritic.training.kernels.pulled_codes import each, pulled, scores
 
 FEW = 32
 """Codes up to which a codebook is taken whole."""
-
-
-@triton.jit
-def _each(values, run, row, rows):
-    """One number for each of some rows; zero beyond the end."""
-    return tl.load(values + run * rows + row, mask=row < rows, other=0)
 
 
 @triton.jit
@@ -51,7 +46,7 @@ def _quantise(
     codes = tl.zeros((CODES, SIZE), tl.float32)
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
-        taken, share = _each(code, run, row, rows), _each(weight, run, row, rows)
+        taken, share = each(code, run, row, rows), each(weight, run, row, rows)
         gap = _gap(proposal, codebook, taken, run, row, rows, K, SIZE)
         total += tl.sum(gap * gap, 1) * share
         chosen = tl.where(taken[None, :] == label[:, None], share[None, :], 0.0)
@@ -68,8 +63,8 @@ def _commit(
     """pull · w (ẽ − e_C) of every row."""
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    gap = _gap(proposal, codebook, _each(code, run, row, rows), run, row, rows, K, SIZE)
-    share = tl.load(pull + run) * _each(weight, run, row, rows)
+    gap = _gap(proposal, codebook, each(code, run, row, rows), run, row, rows, K, SIZE)
+    share = tl.load(pull + run) * each(weight, run, row, rows)
     put(into + run * rows * SIZE, share[:, None] * gap, row, rows, SIZE)
 
 
@@ -108,24 +103,16 @@ class Quantise(torch.autograd.Function):
 
 
 @triton.jit
-def _scores(logits, run, row, rows, label, K: tl.constexpr):
-    """The logits of some codes, for some rows; minus infinity beyond the last code."""
-    inside = (row < rows)[:, None] & (label < K)[None, :]
-    score = tl.load(logits + (run * rows + row)[:, None] * K + label[None, :], mask=inside, other=0.0)
-    return tl.where((label < K)[None, :], score.to(tl.float32), float("-inf"))
-
-
-@triton.jit
 def _cost(logits, code, weight, into, normal, held, rows, K: tl.constexpr, CODES: tl.constexpr, ROWS: tl.constexpr):
     """Σ w (−log r(C | O)) over a tile; and of every row log Σ_k exp(logit_k) and the logit of C."""
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    wanted = _each(code, run, row, rows)
+    wanted = each(code, run, row, rows)
     peak = tl.full((ROWS,), float("-inf"), tl.float32)
     total, mine = tl.zeros((ROWS,), tl.float32), tl.zeros((ROWS,), tl.float32)
     for first in range(0, K, CODES):
         label = first + tl.arange(0, CODES)
-        score = _scores(logits, run, row, rows, label, K)
+        score = scores(logits, run, row, rows, label, K)
         top = tl.maximum(peak, tl.max(score, 1))
         total = total * tl.exp(peak - top) + tl.sum(tl.exp(score - top[:, None]), 1)
         mine += tl.sum(tl.where(label[None, :] == wanted[:, None], score, 0.0), 1)
@@ -133,7 +120,7 @@ def _cost(logits, code, weight, into, normal, held, rows, K: tl.constexpr, CODES
     total = peak + tl.log(total)
     tl.store(normal + run * rows + row, total, mask=row < rows)
     tl.store(held + run * rows + row, mine, mask=row < rows)
-    spent = tl.sum((total - mine) * _each(weight, run, row, rows))
+    spent = tl.sum((total - mine) * each(weight, run, row, rows))
     tl.store(into + tl.program_id(0) * tl.num_programs(1) + run, spent)
 
 
@@ -149,6 +136,8 @@ def _lean(
     held,
     into,
     into_logits,
+    near_mass,
+    near_price,
     rows,
     K: tl.constexpr,
     CODES: tl.constexpr,
@@ -157,12 +146,15 @@ def _lean(
     PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """What flows into logits from the cost of C and, with SOFT, into proposals from the expected cost under q."""
+    """What flows into logits from the cost of C and, with SOFT, into proposals from the expected cost under q.
+
+    Then log Σ_k exp(2 ẽ·e_k − ‖e_k‖²) of every row is left behind, and the expected price.
+    """
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    wanted = _each(code, run, row, rows)
-    share = tl.load(pull + run) * _each(weight, run, row, rows)
-    total, mine = _each(normal, run, row, rows), _each(held, run, row, rows)
+    wanted = each(code, run, row, rows)
+    share = tl.load(pull + run) * each(weight, run, row, rows)
+    total, mine = each(normal, run, row, rows), each(held, run, row, rows)
     if SOFT:
         here, codebook = block(proposal + run * rows * SIZE, row, rows, SIZE), codebook + run * K * SIZE
         peak = tl.full((ROWS,), float("-inf"), tl.float32)
@@ -171,7 +163,7 @@ def _lean(
     for first in range(0, K, CODES):
         label = first + tl.arange(0, CODES)
         real = label < K
-        score = _scores(logits, run, row, rows, label, K)
+        score = scores(logits, run, row, rows, label, K)
         chosen = label[None, :] == wanted[:, None]
         flow = share[:, None] * (tl.exp(score - total[:, None]) - chosen.to(tl.float32))
         pointer = into_logits + (run * rows + row)[:, None] * K + label[None, :]
@@ -194,13 +186,15 @@ def _lean(
     if SOFT:
         lean = dear - (spent / mass)[:, None] * middle
         put(into + run * rows * SIZE, (2 * share / mass)[:, None] * lean, row, rows, SIZE)
+        tl.store(near_mass + run * rows + row, peak + tl.log(mass), mask=row < rows)
+        tl.store(near_price + run * rows + row, spent / mass, mask=row < rows)
 
 
 class Cost(torch.autograd.Function):
     """Σ_r w_r (−log r(C_r | O_r)) of every run, [S], from logits [S, R, K] of any precision.
 
-    What flows into `path` is what descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²), at given prices. Without
-    proposals it is a cross-entropy of classes C.
+    What flows into `path` is what descends the expected cost under q_k ∝ exp(−‖ẽ − e_k‖²), at given prices; the codes
+    descend it too where they are asked for a gradient. Without proposals it is a cross-entropy of classes C.
     """
 
     @staticmethod
@@ -227,16 +221,21 @@ class Cost(torch.autograd.Function):
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
         proposal, codebook, *given, normal, held = ctx.saved_tensors
         S, R, K = given[0].shape
-        into, into_logits = None, torch.empty_like(given[0])
+        into, into_codes, into_logits = None, None, torch.empty_like(given[0])
         state = [normal, normal] if proposal is None else [proposal, codebook]
+        mass, price = torch.empty_like(normal), torch.empty_like(normal)
         if proposal is not None:
             into = torch.empty_like(proposal, dtype=ctx.low)
         name = _sized("lean", K)
         sizes = {"K": K, "CODES": pieced(name, K)[0], "SIZE": 16 if proposal is None else proposal.shape[2]}
         kind = {"SOFT": proposal is not None, "PRECISION": _precision(K)}
-        arguments = *state, *given, flows[0].contiguous(), normal, held, normal if into is None else into, into_logits
-        launch(name, _lean, (tiles(name, R), S), *arguments, R, **sizes, **kind)
-        return into, into_logits, None, None, None, None
+        pull = flows[0].contiguous()
+        results = normal if into is None else into, into_logits, mass, price
+        launch(name, _lean, (tiles(name, R), S), *state, *given, pull, normal, held, *results, R, **sizes, **kind)
+        if proposal is not None and ctx.needs_input_grad[3]:
+            numbers, how = (held, mass, price), (_sized("pulled codes", K), _precision(K))
+            into_codes = pulled(proposal, codebook, given[0], given[2], pull, numbers, *how)
+        return into, into_logits, None, into_codes, None, None
 
 
 def _sized(name: str, codes: int) -> str:

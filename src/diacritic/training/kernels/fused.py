@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 from diacritic.memory.encoders import symbol_vectors
 from diacritic.memory.layers import Parameters, linear
 from diacritic.memory.protocol import Inputs
+from diacritic.memory.tall import tall_linear
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode
 from diacritic.training.kernels.errors import SquaredError
@@ -45,7 +46,7 @@ class Symbols:
 
     def side(self, low: torch.dtype) -> Tensor:
         """g_s of every row, [S, R, H], in a low precision."""
-        return torch.bmm(self.one_hot.to(low), self.meaning.to(low))
+        return tall_linear(self.one_hot.to(low), self.meaning.to(low))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Heads:
         if self.symbols is None:
             return read(self.parameters, name, self.parts[name], None, None)
         hidden = torch.relu(linear(self.parameters, f"{name}.hidden", self.symbols.meaning))
-        return torch.bmm(self.symbols.one_hot, linear(self.parameters, f"{name}.out", hidden))
+        return tall_linear(self.symbols.one_hot, linear(self.parameters, f"{name}.out", hidden))
 
     def cross_entropy(self, name: str, wanted: Tensor, weight: Tensor) -> Tensor:
         """Σ_r w_r (−log q(wanted_r | O_r, C_r)) of every run, from a head's law; classes and weights are [S, R]."""
@@ -93,9 +94,10 @@ class Heads:
         state = self.proposal.detach(), self.code
         return Quantise.apply(self.paths["quantisation"], self.parameters["codebook"], *state, weight, commitment)
 
-    def cost(self, name: str, weight: Tensor) -> Tensor:
+    def cost(self, name: str, weight: Tensor, moves_codes: bool) -> Tensor:
         """What the codes cost under a prior, in nats, for every run; soft-to-hard backward."""
-        state = self.proposal.detach(), self.parameters["codebook"].detach(), self.code
+        codebook = self.parameters["codebook"]
+        state = self.proposal.detach(), codebook if moves_codes else codebook.detach(), self.code
         return Cost.apply(self.paths["cost"], self.logits(name), *state, weight)
 
     def squared_error(self, prediction: Tensor, target: Tensor, weight: Tensor, offset: Tensor | None = None) -> Tensor:
@@ -133,7 +135,7 @@ def read(
     out = Read.apply(part.path, part.observing, path, table, *inner, *kept, reading, indices, begins)
     if wide:
         weight, bias = (value.to(out.dtype) for value in last)
-        out = torch.baddbmm(bias.unsqueeze(1), out, weight)
+        out = tall_linear(out, weight, bias)
     return out
 
 

@@ -52,17 +52,19 @@ SIZES = {
     "cost of many": Sizes(32, chunk=128),
     "lean": Sizes(warps=2, chunk=64),
     "lean of many": Sizes(chunk=64),
+    "pulled codes": Sizes(32, 2, programs=2112, chunk=64),
+    "pulled codes of many": Sizes(64, 4, stages=1, programs=528, chunk=64),
     "uniform": Sizes(1024),
     "choose": Sizes(),
     "adam": Sizes(1024, 8),
     "path": Sizes(16, 4, stages=1),
     "path back": Sizes(16, 4, stages=1),
-    "chains": Sizes(64, 16, stages=1),
-    "chains back": Sizes(64, 16, stages=1),
+    "chains": Sizes(32, 4, stages=1),
+    "chains back": Sizes(64, 8, stages=2),
     "chain head": Sizes(64, 8, programs=264),
-    "chain sums": Sizes(64, 8, stages=3, programs=528),
+    "chain sums": Sizes(32, 4, stages=3, programs=528),
 }
-"""By kernel, the best of a few tried on an H200; those of `of many`, paths and chains are chosen by registers alone.
+"""By kernel, the best of a few tried on an H200; those of `of many` are chosen by registers alone.
 
 They decide how fast a kernel is, not what it computes.
 """

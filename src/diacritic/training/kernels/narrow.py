@@ -5,18 +5,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diacritic.memory.layers import Parameters, linear
+from diacritic.memory.layers import Parameters, linear, read
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.quantise import code_vectors, quantised
 from diacritic.memory.shape import Architecture
+from diacritic.memory.tall import outer
 from diacritic.training import unrolled
 from diacritic.training.kernels import path, recurrence
 from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.errors import SquaredError
-from diacritic.training.kernels.perceptron import LARGEST, outer, perceptron
+from diacritic.training.kernels.perceptron import LARGEST, perceptron
 
 OUTPUTS = 64
-"""Outputs of a head that one program can hold; wider heads are left to torch."""
+"""Outputs of a head that one program can hold; products of wider heads are left to torch."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,16 @@ class NarrowHeads:
         """Whether this head goes through the kernels."""
         given = self.parameters
         present = f"{name}.hidden.weight" in given or f"{name}.code.weight" in given
-        return present and f"{name}.hidden2.weight" not in given and given[f"{name}.out.weight"].shape[-1] <= OUTPUTS
+        return present and f"{name}.hidden2.weight" not in given
+
+    def _wide(self, name: str) -> bool:
+        return self.parameters[f"{name}.out.weight"].shape[-1] > OUTPUTS
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
         given = self.parameters
+        if self._wide(name) and offset is None:
+            return read(given, name, linear(given, f"{name}.observation", self.features), self.embedding)
         first = given[f"{name}.observation.weight"], given[f"{name}.code.weight"], given[f"{name}.observation.bias"]
         inner = given.get(f"{name}.hidden1.weight"), given.get(f"{name}.hidden1.bias")
         told = None
@@ -53,15 +59,18 @@ class NarrowHeads:
 
     def logits(self, name: str) -> Tensor:
         """A head on what the prior reads alone."""
+        if self._wide(name):
+            hidden = torch.relu(linear(self.parameters, f"{name}.hidden", self.shown))
+            return linear(self.parameters, f"{name}.out", hidden)
         first = self.parameters[f"{name}.hidden.weight"], None, self.parameters[f"{name}.hidden.bias"]
         return perceptron((self.shown, None), first, (None, None), self._last(name), self.rough)
 
     def _last(self, name: str) -> tuple[Tensor, Tensor]:
         return self.parameters[f"{name}.out.weight"], self.parameters[f"{name}.out.bias"]
 
-    def cost(self, name: str, weight: Tensor) -> Tensor:
-        """What the codes cost under a prior, in nats, for every run; soft-to-hard backward, at given codes."""
-        state = self.proposal.detach(), self.codebook.detach(), self.code
+    def cost(self, name: str, weight: Tensor, moves_codes: bool) -> Tensor:
+        """What the codes cost under a prior, in nats, for every run; soft-to-hard backward."""
+        state = self.proposal.detach(), self.codebook if moves_codes else self.codebook.detach(), self.code
         return Cost.apply(self.proposal, self.logits(name), *state, weight)
 
     def cross_entropy(self, name: str, wanted: Tensor, weight: Tensor) -> Tensor:

@@ -10,11 +10,10 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.memory.layers import Parameters
+from diacritic.memory.tall import outer, tall_linear
 from diacritic.training.kernels.encoder import block, put
 from diacritic.training.kernels.gates import columns, gates, gates_back, put_third
 from diacritic.training.kernels.launch import launch, tiles
-from diacritic.training.kernels.layer import layer
-from diacritic.training.kernels.perceptron import outer
 
 WIDTHS = (16, 32, 64)
 """Numbers of the state that the kernels take."""
@@ -116,7 +115,7 @@ def path(parameters: Parameters, side: Tensor, acted: Tensor, steps: int, rough:
     told = torch.cat([side, acted.expand(len(side), -1, -1)], -1)
     told, inner = told_with_biases(parameters, "path", told)
     states = Path.apply(told, parameters["path.state.weight"], inner, steps, "tf32" if rough else "tf32x3")
-    return layer(states, parameters["path.out.weight"], parameters["path.out.bias"])
+    return tall_linear(states, parameters["path.out.weight"], parameters["path.out.bias"])
 
 
 def told_with_biases(parameters: Parameters, name: str, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,7 +123,7 @@ def told_with_biases(parameters: Parameters, name: str, rows: Tensor) -> tuple[T
     bias = parameters[f"{name}.state.bias"]
     outward, inner = bias.split([2 * bias.shape[1] // 3, bias.shape[1] // 3], 1)
     more = torch.nn.functional.pad(outward, (0, inner.shape[1]))
-    return layer(rows, parameters[f"{name}.input.weight"], parameters[f"{name}.input.bias"] + more), inner
+    return tall_linear(rows, parameters[f"{name}.input.weight"], parameters[f"{name}.input.bias"] + more), inner
 
 
 def fits(parameters: Parameters) -> bool:

@@ -11,14 +11,13 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.tall import outer
 from diacritic.training.kernels.encoder import block, put, square
 from diacritic.training.kernels.heads import pointed
 from diacritic.training.kernels.launch import launch, padded, shares
 
 LARGEST = 128
 """Numbers of an input or output at most."""
-CHUNKS = 8
-"""Parts of the rows whose products are summed afterwards: a product of few columns and many rows has few programs."""
 
 
 @triton.jit
@@ -284,14 +283,6 @@ def perceptron(
     table, index = (None, None) if told is None else told
     layers = *first, table, *inner, *last
     return _Perceptron.apply(*inputs, *layers, index, "tf32" if rough else "tf32x3")
-
-
-def outer(left: Tensor, right: Tensor) -> Tensor:
-    """leftᵀ·right of every run, [S, A, B] from [S, R, A] and [S, R, B], summed over parts of the rows."""
-    S, R, _ = left.shape
-    parts = next(count for count in (CHUNKS, 4, 2, 1) if R % count == 0)
-    cut = [value.contiguous().view(S * parts, R // parts, -1) for value in (left, right)]
-    return torch.bmm(cut[0].mT, cut[1]).unflatten(0, (S, parts)).sum(1)
 
 
 def _one_hot(index: Tensor, count: int, dtype: torch.dtype) -> Tensor:

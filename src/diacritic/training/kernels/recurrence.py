@@ -15,9 +15,9 @@ from diacritic.memory.layers import Parameters
 from diacritic.memory.quantise import SMALLEST, code_vectors, lowest_twin
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import first_vector
+from diacritic.memory.tall import outer
 from diacritic.training.kernels.encoder import block, put, tall
 from diacritic.training.kernels.launch import launch, pieced, tiles
-from diacritic.training.kernels.perceptron import outer
 
 LARGEST = 1024
 """Codes at most."""

@@ -46,8 +46,8 @@ class Rate:
         return 1.0 if self.unit == "nats" else math.log(2)
 
     def _cost(self, trace: Trace, name: str) -> Tensor:
-        if trace.heads is not None and trace.heads.reads(name) and not self.moves_codes:
-            return trace.heads.cost(name, trace.weight)
+        if trace.heads is not None and trace.heads.reads(name):
+            return trace.heads.cost(name, trace.weight, self.moves_codes)
         cost = trace.spread(prior_cost(trace, name))
         hard = cost.gather(-1, trace.code.unsqueeze(-1)).squeeze(-1)
         codebook = trace.codebook if self.moves_codes else trace.codebook.detach()

@@ -66,6 +66,20 @@ def test_the_rate_is_hard_forward_and_soft_backward(
     assert_same(actual, expected, [path, logits], [proposal, logits], close)
 
 
+@pytest.mark.parametrize("sizes", SIZES)
+def test_codes_descend_the_rate_too_where_they_may(sizes: tuple[int, int, int]) -> None:
+    proposal, codebook, logits, code, weight = case(*sizes)
+    actual = Cost.apply(proposal, logits, proposal.detach(), codebook, code, weight)
+    price = -torch.log_softmax(logits, -1)
+    hard = price.gather(-1, code.unsqueeze(-1)).squeeze(-1)
+    distance = (proposal.unsqueeze(2) - codebook.unsqueeze(1)).square().sum(-1)
+    soft = (torch.softmax(-distance, -1) * price.detach()).sum(-1)
+    expected = ((hard + (soft - soft.detach())) * weight).sum(1)
+    assert isinstance(actual, Tensor)
+    inputs = [proposal, codebook, logits]
+    assert_same(actual, expected, inputs, inputs, 1e-5)
+
+
 @pytest.mark.parametrize(("classes", "low", "close"), [(7, torch.float32, 1e-5), (140, torch.bfloat16, 5e-3)])
 def test_without_proposals_it_is_a_cross_entropy(classes: int, low: torch.dtype, close: float) -> None:
     """Logits of a low precision are rounded, and so is what flows into them."""

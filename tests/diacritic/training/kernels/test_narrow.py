@@ -1,5 +1,7 @@
 """The kernels of narrow carriers against the loop over steps, in Triton's interpreter."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from carrier_twin import gradients, lively, schedule_at, vectors
@@ -86,6 +88,15 @@ def test_a_learner_learns_the_same_as_step_by_step(monkeypatch: pytest.MonkeyPat
     data = vectors(5, 9, observation=5)
     rough = "bfs" not in name  # rough continuations have factors of bf16
     actual, expected = (learned(monkeypatch, name, data, kernels, rough=rough) for kernels in (True, False))
+    assert torch.equal(actual[0], expected[0])
+    assert_same(actual, expected)
+
+
+@pytest.mark.parametrize("name", ["plain", "sysid"])
+def test_many_codes_and_classes_are_learned_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(5, 9, observation=5)
+    data = replace(data, shape=replace(data.shape, labels=70))
+    actual, expected = (learned(monkeypatch, name, data, kernels, codes=70, rough=False) for kernels in (True, False))
     assert torch.equal(actual[0], expected[0])
     assert_same(actual, expected)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.training.kernels.perceptron import outer, perceptron
+from diacritic.training.kernels.perceptron import perceptron
 
 S, R, H = 2, 150, 32
 
@@ -56,10 +56,3 @@ def test_inputs_that_nothing_flows_into_are_left_out() -> None:
         (((shown @ first + bias.unsqueeze(1)).relu() @ last) + end.unsqueeze(1)).sum(), first
     )
     torch.testing.assert_close(flow, expected[0], rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("rows", [48, 12, 6, 7])
-def test_products_over_rows_do_not_depend_on_how_they_are_cut(rows: int) -> None:
-    made = torch.Generator().manual_seed(rows)
-    left, right = (torch.randn(S, rows, size, generator=made) for size in (3, 4))
-    torch.testing.assert_close(outer(left, right), left.mT @ right)
