@@ -1,5 +1,6 @@
 """One line beside a verdict: why it differs, from what was measured, and what a line that was not run would cost."""
 
+import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -17,6 +18,10 @@ from reproduction.derive import passed
 from reproduction.paper import paper_of
 
 UNEXPLAINED = "unexplained"
+SHARED = (
+    "gradients or weights that were not finite, mostly in the last runs of a cohort; suspected: captured graphs that "
+    "shared a workspace on the GPU, which is repaired; to be run again"
+)
 
 
 @cache
@@ -39,11 +44,16 @@ def why_cell(line: CellLine) -> str:
 
 def _why(part: str, line: CellLine) -> str:
     if part.startswith("runs that diverged"):
-        return "gradients or weights that were not finite"
+        return SHARED if any(map(_shared, line.rows)) else "gradients or weights that were not finite"
     if part.startswith("rate in "):
         window = part.removeprefix("rate in ").rpartition(" (")[0]
         return _beyond(line, window)
     return _failing(line.rows) if part == "count" else _played(line.rows)
+
+
+def _shared(row: Row) -> bool:
+    """Whether a run diverged on a GPU before every captured graph had a workspace of its own (training 3)."""
+    return row.get("diverged", False) and row["device"] != "cpu" and "training 2" in row.get("code_version", "")
 
 
 def _beyond(line: CellLine, window: str) -> str:
@@ -99,11 +109,11 @@ class Costs:
                 for key in _likeness(row["task"].split()[0], row["learner"], row["preset"], "profile" in row):
                     self.seconds[key].append(taken)
 
-    def of_cell(self, cell: Cell) -> float | None:
-        """Seconds on the device of the ledgers; none for a camera, of which nothing has been timed."""
-        if dict(cell.task.parameters).get("pixels"):
-            return None
+    def of_cell(self, cell: Cell) -> float:
+        """Seconds on the device of the ledgers; with a camera, by a trial of few updates."""
         missing = cell.seeds - len(self.results.runs(cell))
+        if _camera(cell):
+            return camera_seconds() * cell.steps * missing
         keys = _likeness(cell.task.name, cell.learner, cell.preset, cell.task.recorded)
         each = next((mean(self.seconds[key]) for key in keys if self.seconds[key]), 0.0)
         return each * cell.steps * missing
@@ -119,11 +129,21 @@ class Costs:
 
     def told(self, cells: Collection[Cell]) -> str:
         """In words."""
-        runs, costs = sum(cell.seeds - len(self.results.runs(cell)) for cell in cells), list(map(self.of_cell, cells))
-        if None in costs:
-            return f"{runs} runs with a camera, of which none has been timed"
-        minutes = sum(seconds for seconds in costs if seconds is not None) / 60
-        return f"{runs} runs, about {minutes:.1f} GPU min"
+        runs, seconds = sum(cell.seeds - len(self.results.runs(cell)) for cell in cells), sum(map(self.of_cell, cells))
+        if any(map(_camera, cells)):
+            return f"{runs} runs with a camera, about {seconds / 3600:.1f} GPU h by a trial of 200 updates"
+        return f"{runs} runs, about {seconds / 60:.1f} GPU min"
+
+
+def _camera(cell: Cell) -> bool:
+    return bool(dict(cell.task.parameters).get("pixels"))
+
+
+@cache
+def camera_seconds() -> float:
+    """Of one update of one run that learns from frames, as `benchmarks/training.py --pixels --cuda` measured it."""
+    path = Path(__file__).parents[1] / "results" / "benchmarks" / "pixels-cuda.json"
+    return json.loads(path.read_text())["plain_1"]["ms_per_update"] / 1e3
 
 
 def _likeness(task: str, learner: str, preset: str, recorded: bool) -> list[tuple[object, ...]]:

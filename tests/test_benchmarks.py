@@ -53,6 +53,13 @@ def test_the_release_trains_as_fast_and_as_often_as_the_page_says():
         assert f"| {' | '.join(counts[row : row + 3])} |" in page
 
 
+def test_a_run_on_frames_takes_as_long_as_the_page_says():
+    timed = json.loads((ROOT / "results" / "benchmarks" / "pixels-cuda.json").read_text())
+    one, four = (timed[f"plain_{runs}"]["s_per_run"] for runs in (1, 4))
+    said = f"a run takes {one:.0f} s, and in a cohort of four {four:.0f} s"
+    assert said in " ".join((ROOT / "docs" / "training.md").read_text().split())
+
+
 def test_distinct_restarts_lose_no_sufficient_seed():
     cells = json.loads((ROOT / "results" / "benchmarks" / "restarts-cuda.json").read_text())["cells"]
     assert {(cell["sufficient_before"], cell["sufficient_after"], cell["seeds"]) for cell in cells} == {(8, 8, 8)}

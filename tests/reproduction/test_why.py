@@ -13,10 +13,11 @@ from reproduction.derive import tally
 from reproduction.figure import Figure
 from reproduction.paper import Paper, PaperStudy
 from reproduction.verdicts import Count
-from reproduction.why import UNEXPLAINED, Costs, why_cell, why_figure
+from reproduction.why import UNEXPLAINED, Costs, camera_seconds, why_cell, why_figure
 
 PAPER = Paper("ksweep", (8, 8), 0.9, (("gap2", 1.1),))
 CELL = Cell("s", task("two-cues", gap=6), "plain", "carousel", "task", 1e-3, 10_000, PAPER, 448)
+BEFORE = {"device": "GPU", "code_version": "memory 2, training 2"}
 LOST = {"gap1": {"S_Gamma": 1.0, "S_G": None}, "gap2": {"S_Gamma": 0.4, "S_G": 1.0}}
 
 
@@ -34,6 +35,7 @@ def reason(**more) -> str:
         ({"success": 0.9, "sufficient": False}, "of 8 failing seeds a class is lost in gap2 in 8"),
         ({"success": 0.2, "rate": {"gap2": 1.1}}, "right slot 0.50"),
         ({"success": 0.9, "rate": {"gap2": 1.1}, "diverged": True}, "not finite"),
+        ({"success": 0.9, "rate": {"gap2": 1.1}, "diverged": True, **BEFORE}, "shared a workspace"),
     ],
 )
 def test_a_cell_that_differs_says_what_was_measured(more, said):
@@ -51,6 +53,8 @@ def test_missing_runs_cost_what_runs_like_them_took():
     assert costs.told([CELL]) == "7 runs, about 0.3 GPU min"
     assert costs.told([replace(CELL, steps=20_000, learner="sysid", seeds=4)]) == "4 runs, about 0.4 GPU min"
     camera = replace(CELL, task=task("two-cues", gap=6, pixels=True))
-    assert costs.told([camera]) == "8 runs with a camera, of which none has been timed"
+    told = costs.told([camera])
+    hours = camera_seconds() * camera.steps * 8 / 3600
+    assert told == f"8 runs with a camera, about {hours:.1f} GPU h by a trial of 200 updates"
     figure = Figure("how many", "ksweep", Count(1, 1), derived=tally([CELL]))
     assert costs.of_figure(FigureLine(figure, None), "s") == "7 runs, about 0.3 GPU min"

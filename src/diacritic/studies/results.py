@@ -50,10 +50,15 @@ class Results:
         return next((rows for version in versions if (rows := self.runs(cell, version))), [])
 
     def complete(self, cell: Cell) -> list[Row]:
-        """The shown rows if no seed is missing, or none; of an older version the usual number of seeds is enough."""
-        rows = self.shown(cell)
-        older = bool(rows) and rows[0].get("task_version", 1) < cell.task.version
-        return self.comparable(cell) if older or len(rows) >= cell.seeds else []
+        """The rows of the latest version of the task of which no seed is missing, or none.
+
+        Of an older version the usual number of seeds is enough.
+        """
+        for version in range(cell.task.version, 0, -1):
+            rows = self.runs(cell, version)
+            if len(rows) >= (cell.seeds if version == cell.task.version else min(cell.seeds, Cell.seeds)):
+                return rows
+        return []
 
     def comparable(self, cell: Cell) -> list[Row]:
         """The shown rows if there are as many as the cell asks for, or the usual number of seeds; none otherwise."""

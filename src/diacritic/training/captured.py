@@ -1,4 +1,9 @@
-"""Many equal updates: on CUDA one of them is captured as a graph and replayed."""
+"""Many equal updates: on CUDA one of them is captured as a graph and replayed.
+
+PyTorch keeps one workspace of cuBLAS for each stream, and a graph remembers its address. Graphs are captured on one
+stream, so that they would all write into the workspace that lies in the memory of the first: at once where they are
+replayed side by side, and into memory of others once the first is gone. So each graph is given a workspace of its own.
+"""
 
 from collections.abc import Callable
 
@@ -28,9 +33,7 @@ class Repeated:
         if warm:
             self._beside(warm)
         if times > warm and self._graph is None:
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self.update()
+            self._graph = captured(self.update)
         if self._graph is not None:
             for _ in range(times - warm):
                 self._graph.replay()
@@ -44,6 +47,16 @@ class Repeated:
             for _ in range(times):
                 self.update()
         torch.cuda.current_stream(self.device).wait_stream(side)
+
+
+def captured(update: Callable[[], None]) -> torch.cuda.CUDAGraph:
+    """One update as a graph that shares no memory with other graphs."""
+    graph = torch.cuda.CUDAGraph()
+    torch._C._cuda_clearCublasWorkspaces()
+    with torch.cuda.graph(graph):
+        update()
+    torch._C._cuda_clearCublasWorkspaces()  # it stays in the memory of the graph, for this graph alone
+    return graph
 
 
 def repeat(update: Callable[[], None], times: int, device: torch.device) -> None:

@@ -12,6 +12,7 @@ from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture
 from diacritic.training import codebook_restart, histories, parallel, reference, refinement, tables, unrolled
+from diacritic.training.captured import captured
 from diacritic.training.codebook_restart import LastBatch
 from diacritic.training.data import Data, check
 from diacritic.training.kernels.launch import compiled_ahead
@@ -311,9 +312,7 @@ class Cohort:
             for _ in range(2):
                 self.update()
         torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self.update()
+        self._graph = captured(self.update)
         self.optimiser.load(saved)
         self.resume_at(self.step)
 

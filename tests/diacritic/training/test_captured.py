@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from diacritic.training.captured import Repeated, repeat
+from diacritic.training.captured import Repeated, captured, repeat
 
 
 class Counter:
@@ -46,6 +46,7 @@ def test_an_update_is_done_as_often_as_asked_for(pieces: list[int], monkeypatch:
     }
     for name, fake in fakes.items():
         monkeypatch.setattr(torch.cuda, name, fake)
+    monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None, raising=False)
     repeated = Repeated(update, torch.device("cuda"))
     for times in pieces:
         repeated.advance(times)
@@ -53,3 +54,18 @@ def test_an_update_is_done_as_often_as_asked_for(pieces: list[int], monkeypatch:
     assert update.captured == (sum(pieces) > 3)
     repeat(update, 5, torch.device("cuda"))
     assert update.done == sum(pieces) + 5
+
+
+def test_a_graph_shares_no_workspace_with_those_before_and_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    @contextmanager
+    def capture(_):
+        events.append("capture")
+        yield
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", SimpleNamespace)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: events.append("forget"), raising=False)
+    captured(lambda: events.append("update"))
+    assert events == ["forget", "capture", "update", "forget"]

@@ -48,8 +48,8 @@ def _pull(
     run, piece = tl.program_id(1).to(tl.int64), tl.program_id(2)
     label, column = piece * CODES + tl.arange(0, CODES), tl.arange(0, SIZE)
     real = label < K
-    place = label[:, None] * SIZE + column[None, :]
-    codes = tl.load(codebook + run * K * SIZE + place, mask=real[:, None], other=0.0)
+    offsets = label[:, None] * SIZE + column[None, :]
+    codes = tl.load(codebook + run * K * SIZE + offsets, mask=real[:, None], other=0.0)
     length = tl.sum(codes * codes, 1)[None, :]
     moved, total = tl.zeros((CODES, SIZE), tl.float32), tl.zeros((CODES,), tl.float32)
     for turn in range(TURNS):
@@ -64,7 +64,7 @@ def _pull(
         moved = tl.dot(tl.trans(flow), here, moved, input_precision=PRECISION)
         total += tl.sum(flow, 0)
     into += (tl.program_id(0) * tl.num_programs(1) + run) * CODES * SIZE * tl.num_programs(2)
-    tl.store(into + place, 2 * (moved - total[:, None] * codes))
+    tl.store(into + offsets, 2 * (moved - total[:, None] * codes))
 
 
 def pulled(
