@@ -70,9 +70,8 @@ class Bridge:
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # also where it has ended by itself
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._errors.close()
 

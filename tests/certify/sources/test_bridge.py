@@ -90,21 +90,24 @@ def test_a_worker_that_dies_hangs_or_babbles_is_ended(tmp_path: Path, text: str,
     assert bridge._process.poll() is not None
 
 
-def test_no_orphan_survives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended", [False, True])
+def test_no_orphan_survives(ended: bool, tmp_path: Path) -> None:
     text = """
         import subprocess, sys, pathlib
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         pathlib.Path("child").write_text(str(child.pid))
         print('{"value": 1}', flush=True)
-        input()
+        WAIT
         """
-    command = write(tmp_path, text)
+    command = write(tmp_path, text.replace("WAIT", "" if ended else "input()"))
     before = Path.cwd()
     os.chdir(tmp_path)
     try:
         with Bridge(command, timeout=20) as bridge:
             assert bridge.call("anything") == 1
             child = int((tmp_path / "child").read_text())
+            if ended:
+                bridge._process.wait()
     finally:
         os.chdir(before)
     deadline = time.monotonic() + 10
