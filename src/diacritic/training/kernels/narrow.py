@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, linear, read
 from diacritic.memory.protocol import Inputs
-from diacritic.memory.quantise import code_vectors, quantised
+from diacritic.memory.quantise import code_vectors, look_up, quantised
 from diacritic.memory.shape import Architecture
 from diacritic.memory.tall import outer
 from diacritic.training import unrolled
@@ -46,15 +46,15 @@ class NarrowHeads:
 
     def read(self, name: str, offset: Tensor | None = None) -> Tensor:
         """A head on g_o and the code of every row, with an offset [S, R] where it is told one."""
-        given = self.parameters
-        if self._wide(name) and offset is None:
-            return read(given, name, linear(given, f"{name}.observation", self.features), self.embedding)
-        first = given[f"{name}.observation.weight"], given[f"{name}.code.weight"], given[f"{name}.observation.bias"]
-        inner = given.get(f"{name}.hidden1.weight"), given.get(f"{name}.hidden1.bias")
-        told = None
+        given, told = self.parameters, None
         if offset is not None:
             table = given[f"{name}.offset"]
             told = (linear(given, f"{name}.told", table) if f"{name}.told.weight" in given else table), offset
+        if self._wide(name):
+            part = linear(given, f"{name}.observation", self.features)
+            return read(given, name, part if told is None else part + look_up(*told), self.embedding)
+        first = given[f"{name}.observation.weight"], given[f"{name}.code.weight"], given[f"{name}.observation.bias"]
+        inner = given.get(f"{name}.hidden1.weight"), given.get(f"{name}.hidden1.bias")
         return perceptron((self.features, self.embedding), first, inner, self._last(name), self.rough, told)
 
     def logits(self, name: str) -> Tensor:

@@ -101,6 +101,13 @@ def test_many_codes_and_classes_are_learned_the_same(monkeypatch: pytest.MonkeyP
     assert_same(actual, expected)
 
 
+@pytest.mark.parametrize("name", ["plain", "event-agnostic"])
+def test_actions_of_many_numbers_are_learned_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    data = vectors(5, 9, observation=5, action=70)
+    actual, expected = (learned(monkeypatch, name, data, kernels, rough=False) for kernels in (True, False))
+    assert_same(actual, expected)
+
+
 @pytest.mark.parametrize("name", ["plain+bfs", "scaffold+bfs"])
 def test_rough_continuations_are_close(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data = vectors(5, 24, observation=5)
