@@ -102,17 +102,22 @@ def train_folder(
 
 
 def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) -> list[list[TrainJob]]:
-    """The training jobs with those that they start from, the latter in earlier lists."""
-    formers = {name: train_job.name for train_job in chosen for name in train_job.formers}
-    if not formers:
-        return [list(chosen)]
-    for name, asked in formers.items():
-        if name not in by_name:
+    """The training jobs with those that they start from: first all that start from none, then those that start from
+    these, and so on; in each list, what others wait for comes first."""
+    depth: dict[str, int] = {}
+
+    def visit(train_job: TrainJob) -> int:
+        for name in train_job.formers - by_name.keys():
             reason = f"starts from {name}, which is not a training job of this folder; export the study again"
-            raise UserError(asked, reason)
-    earlier = _generations([train_job for name, train_job in by_name.items() if name in formers], by_name)
-    scheduled = {train_job.name for generation in earlier for train_job in generation}
-    return [*earlier, [train_job for train_job in chosen if train_job.name not in scheduled]]
+            raise UserError(train_job.name, reason)
+        if train_job.name not in depth:
+            depth[train_job.name] = max((visit(by_name[name]) + 1 for name in train_job.formers), default=0)
+        return depth[train_job.name]
+
+    for train_job in sorted(chosen, key=lambda train_job: not train_job.formers):
+        visit(train_job)
+    last = max(depth.values(), default=0)
+    return [[by_name[name] for name in depth if depth[name] == level] for level in range(last + 1)]
 
 
 def finished(train_job: TrainJob, out: Path) -> bool:

@@ -145,6 +145,18 @@ def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: P
     assert (results / f"{first.name}.safetensors").stat().st_mtime_ns == written
 
 
+def test_what_others_start_from_trains_first_and_the_rest_does_not_wait_for_it(
+    tmp_path: Path, demos: Path, capsys: pytest.CaptureFixture[str]
+):
+    former = replace(PLAIN, steps=5)
+    later = replace(PLAIN, steps=6, after=former)
+    train_jobs, _ = exported([PLAIN, replace(PLAIN, steps=7, after=later)], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "x" / "results")
+    steps = {train_job.name: train_job.steps for train_job in train_jobs}
+    trained = [line.split()[1].rstrip(":") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [steps[name] for name in trained] == [5, 4, 6, 7]
+
+
 @pytest.mark.parametrize("together", [1, 2])
 def test_a_cohort_that_fails_does_not_stop_the_others(
     tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch, together: int
