@@ -19,7 +19,8 @@ marked †, where the paper does so), with the requirement in parentheses. *Agre
 apart and Fisher's p is at least 0.05, every rate is within 0.1 bit or the ranges of seeds overlap, success likewise
 within 0.1. *Better*: Fisher's p is below 0.05 also after Holm's correction over the table (second number). *No
 difference shown*: neither. ‡: the task was held out from the search for our preset, but had been run before with
-other settings. *v1*: measured on version 1 of the task. A cell is compared once eight of its seeds have run."""
+other settings. *v1*: measured on version 1 of the task. A cell is compared once eight of its seeds have
+run, and a figure counts the seeds that ran."""
 _TOYS = f"""*TV < {VARIATION:g}* counts as the authors' release does on the gap toys: runs whose total variation from
 the expert's law at the second decision is below {VARIATION:g}. Rows made before it was kept bound the count."""
 

@@ -19,8 +19,8 @@ from reproduction.paper import paper_of
 
 UNEXPLAINED = "unexplained"
 SHARED = (
-    "gradients or weights that were not finite, mostly in the last runs of a cohort; suspected: captured graphs that "
-    "shared a workspace on the GPU, which is repaired; to be run again"
+    "gradients or weights that were not finite, in the last runs of a cohort: captured graphs shared a workspace on "
+    "the GPU (benchmarks/workspaces.py shows it), which is repaired; to be run again"
 )
 
 

@@ -2,18 +2,20 @@
 
 import runpy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.ledger import Row
+from diacritic.memory.certified_codes import certified_labels
 from diacritic.memory.kinds import MEMORIES, memory_of
 from diacritic.memory.shape import Architecture
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from diacritic.studies.tasks import Task, task
+from diacritic.studies.tasks import Task, model_of, requirement_of, task
 from diacritic.training.learner import LEARNERS, learner
 
 NAME, SEARCH = "arena", "arena-search"
@@ -119,7 +121,15 @@ def cell_of(name: str, task: Task, setting: Setting, steps: int, seeds: int) -> 
     entrant = entrant_of(name)
     sized = f"{entrant.learner}:{entrant.size}={setting.size}" if setting.size else entrant.learner
     how, gate = (entrant.arm, "task") if task.recorded else (entrant.preset, "external")
-    return Cell(NAME, task, sized, how, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
+    cell = Cell(NAME, task, sized, how, gate, 1e-3, steps, seeds=seeds, rate=setting.rate)
+    certified = not task.recorded and learner(cell.learner).certified
+    return replace(cell, codes=max(cell.codes, _certified_codes(task))) if certified else cell
+
+
+@cache
+def _certified_codes(task: Task) -> int:
+    """How many codes the certified machine of a symbolic task has."""
+    return certified_labels(model_of(task), requirement_of(task)).machine.codes
 
 
 def entrant_of(name: str) -> Entrant:

@@ -291,7 +291,10 @@ class _Judges:
     def submit(self, function: Callable[..., list[Row]], *given: Any) -> Future[list[Row]]:
         if self.pool is None:
             done: Future[list[Row]] = Future()
-            done.set_result(function(*given))
+            try:
+                done.set_result(function(*given))
+            except Exception as problem:  # as a pool keeps it
+                done.set_exception(problem)
             return done
         try:
             return self.pool.submit(function, *given)

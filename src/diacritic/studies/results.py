@@ -50,15 +50,11 @@ class Results:
         return next((rows for version in versions if (rows := self.runs(cell, version))), [])
 
     def complete(self, cell: Cell) -> list[Row]:
-        """The rows of the latest version of the task of which no seed is missing, or none.
-
-        Of an older version the usual number of seeds is enough.
-        """
-        for version in range(cell.task.version, 0, -1):
-            rows = self.runs(cell, version)
-            if len(rows) >= (cell.seeds if version == cell.task.version else min(cell.seeds, Cell.seeds)):
-                return rows
-        return []
+        """The rows of the latest version of the task with as many as the cell asks for, or the usual number of seeds;
+        none if no version has them."""
+        enough = min(cell.seeds, Cell.seeds)
+        versions = range(cell.task.version, 0, -1)
+        return next((rows for version in versions if len(rows := self.runs(cell, version)) >= enough), [])
 
     def comparable(self, cell: Cell) -> list[Row]:
         """The shown rows if there are as many as the cell asks for, or the usual number of seeds; none otherwise."""

@@ -4,14 +4,17 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from certify.errors import UserError
 from certify.zoo import build
-from diacritic.files.ledger import read_ledger
+from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies import arena, arena_run
 from diacritic.studies.arena import Setting, cell_of
+from diacritic.studies.arena_judge import judge
 from diacritic.studies.arena_run import ArenaSettings, ScoredCohort, run_cells, search
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
@@ -60,6 +63,28 @@ def test_rows_say_what_a_memory_costs_and_how_far_it_reaches(tmp_path: Path) -> 
     assert stack["parameters"] > proved["parameters"] > 1000
     assert stack["latency_us"] > 0
     assert "profile" not in proved
+
+
+def test_a_cell_that_cannot_be_judged_is_said_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(cell: Cell, *given: Any) -> list[Row]:
+        if cell.learner == "gru-128":
+            raise UserError("--codes", "are too few")
+        return judge(cell, *given)
+
+    monkeypatch.setattr(arena_run, "judge", broken)
+    lines: list[str] = []
+    run_cells(arena.cells(["GRU", "frames 1"], 2, 1, tasks=[MAZE]), ArenaSettings(tmp_path), lines.append)
+    assert lines[0].startswith("passive-t-maze L=3, gru-128: UserError: --codes: are too few")
+    assert [row["learner"] for row in read_ledger(tmp_path / "arena.jsonl")] == ["frames-1"]
+
+
+def test_the_certified_entrant_has_the_codes_that_its_machine_needs(tmp_path: Path) -> None:
+    many = cell_of("certified", task("forever:n-back", horizon=8, lag=2), Setting(), 10, 1)
+    assert many.codes > cell_of("certified", MAZE, Setting(), 10, 1).codes == Cell.codes
+    run_cells([many], ArenaSettings(tmp_path), _quiet)
+    assert read_ledger(tmp_path / "arena.jsonl")[0]["sufficient"]
 
 
 def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:

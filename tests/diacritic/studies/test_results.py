@@ -40,9 +40,10 @@ def test_rows_of_an_older_version_of_the_task_are_shown_until_newer_ones_come(mo
     assert before.complete(arm) == before.shown(arm) == old
     assert Results({"s": old[:7]}).complete(arm) == []
     assert Results({"s": [*old, *new]}).complete(arm) == new
-    assert Results({"s": [*old, *new[:9]]}).complete(arm) == old  # until all of the newer ones are there
-    assert Results({"s": [*old, *new[:9]]}).comparable(arm) == new[:9]  # the usual eight of its sixteen are enough
-    assert Results({"s": [*old, *new[:7]]}).comparable(arm) == []
+    some, few = (Results({"s": [*old, *new[:count]]}) for count in (9, 7))
+    assert some.complete(arm) == some.comparable(arm) == new[:9]  # the usual eight of its sixteen are enough
+    assert few.complete(arm) == old
+    assert few.comparable(arm) == []
 
 
 def test_a_folder_is_read_with_its_figures(tmp_path: Path):

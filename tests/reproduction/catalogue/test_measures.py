@@ -79,7 +79,7 @@ def test_the_slope_is_that_of_the_widest_codebooks():
     actual = hidden_mass.slope(Results({"x": rows}))
     assert isinstance(actual, Range)
     assert actual.low == pytest.approx(0.75)
-    assert hidden_mass.slope(Results({"x": rows[1:]})) is None
+    assert hidden_mass.slope(Results({"x": rows[9:]})) is None  # seven of sixteen seeds
 
 
 def test_held_out_seeds_are_the_last_eight():
