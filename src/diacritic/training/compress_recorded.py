@@ -35,6 +35,8 @@ EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
 LONGER = replace(EFFORT, steps=5000)
 """With fresh noise actions grow more precise for longer. Picked on weighing at gap 6."""
+AGAIN = (1, 4)
+"""Runs that the trained carrier cannot be fitted with start again from a fresh one, for so many times as long."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     robust = plan.learner.robust
     noise, effort = sensor_noise(whole.data) if robust else None, effort or (LONGER if robust else EFFORT)
     tried = forget(whole, own, effort, fresh=False, worse=RISE, merged=merged, noise=noise)
-    if split:
-        tried = _again(tried, whole, own, effort, noise)
+    for times in AGAIN if split else ():
+        tried = _again(tried, whole, own, replace(effort, steps=times * effort.steps), noise)
     codes = [run.codes if merging is None else merging.codes for run, merging in zip(own, merged, strict=True)]
     aims = experts if split else own
     inconsistent = [inconsistent_share(replace(run, codes=new)) for run, new in zip(aims, codes, strict=True)]
@@ -96,12 +98,12 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     )
 
 
-def _again(first: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort, noise: Tensor | None) -> Forgotten:
-    """Runs that the trained carrier could not be fitted with, from a fresh one, where that is better."""
-    failed = [k for k, merging in enumerate(first.merged) if merging is not None and not first.changed[k]]
+def _again(tried: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort, noise: Tensor | None) -> Forgotten:
+    """Runs that could not be fitted, from a fresh carrier, where that is better."""
+    failed = [k for k, merging in enumerate(tried.merged) if merging is not None and not tried.changed[k]]
     if not failed:
-        return first
-    merged = [first.merged[k] for k in failed]
+        return tried
+    merged = [tried.merged[k] for k in failed]
     second = forget(_some(cohort, failed), [own[k] for k in failed], effort, worse=RISE, merged=merged, noise=noise)
     better = {run: k for k, run in enumerate(failed) if second.changed[k]}
 
@@ -110,13 +112,13 @@ def _again(first: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Eff
 
     parameters = {
         name: torch.stack(pick(list(value.detach()), list(second.cohort.parameters[name].detach())))
-        for name, value in first.cohort.parameters.items()
+        for name, value in tried.cohort.parameters.items()
     }
     return replace(
-        first,
-        cohort=_like(first.cohort, first.cohort.plan, parameters, first.cohort.optimiser.diverged),
-        steps=first.steps + second.steps,
-        **{key: pick(getattr(first, key), getattr(second, key)) for key in ("changed", "reached", "loss")},
+        tried,
+        cohort=_like(tried.cohort, tried.cohort.plan, parameters, tried.cohort.optimiser.diverged),
+        steps=tried.steps + second.steps,
+        **{key: pick(getattr(tried, key), getattr(second, key)) for key in ("changed", "reached", "loss")},
     )
 
 

@@ -214,6 +214,23 @@ def test_only_runs_that_cannot_be_fitted_as_they_are_start_from_a_fresh_carrier(
     assert not torch.equal(after.cohort.parameters["codebook"][1], plain.cohort.parameters["codebook"][1])
 
 
+def test_a_run_that_fails_again_is_fitted_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort, tried = revising(trained(recording(), torch.zeros_like(hoarded()))), []
+    fit = compress_recorded.forget
+
+    def second_run_needs_time(given: Cohort, own: Any, effort: Effort, **settings: Any) -> Forgotten:
+        runs = [run.seed for run in given.plan.runs]
+        tried.append((runs, effort.steps))
+        done = fit(given, own, effort, **settings)
+        return replace(done, changed=[seed == 0 or effort.steps > EFFORT.steps for seed in runs])
+
+    monkeypatch.setattr(compress_recorded, "forget", second_run_needs_time)
+    after = forgotten(cohort, EFFORT)
+    assert tried == [([0, 1], 300), ([1], 300), ([1], 1200)]
+    assert (after.changed, after.steps) == ([True, True], 1800)
+    assert rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
+
+
 def test_only_a_robust_revision_judges_under_noise_and_fits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort, asked = trained(recording(), torch.zeros_like(hoarded())), []
 
