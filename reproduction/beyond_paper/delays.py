@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "basin": delays_runs.basin,
     "left-out": delays_runs.left_out,
     "release-left-out": delays_runs.release_left_out,
+    "release-towards-carousel": delays_runs.release_towards_carousel,
     "misleading": delays_runs.misleading,
     "first-sufficient": delays_runs.first_sufficient,
 }

@@ -41,6 +41,22 @@ def release_without(ingredient: str) -> Preset:
     return replace(RELEASE, name=f"{RELEASE.name} without {ingredient}", **choices[ingredient])
 
 
+def towards_carousel() -> list[Preset]:
+    """The same settings, and then with one choice of `carousel` after the other in place of theirs."""
+    choices: dict[str, dict[str, Any]] = {
+        "carousel gradient": {"gradient": CAROUSEL.gradient},
+        "no sphere": {"changes": tuple({**dict(RELEASE.changes), "bound": "none"}.items())},
+        "persistent start": {"code_scale": CAROUSEL.code_scale, "residual_scale": CAROUSEL.residual_scale},
+        "learning rate": {"rate": CAROUSEL.rate},
+        "restarts": {key: getattr(CAROUSEL, key) for key in ("restarts", "restart_until", "restart_from")},
+    }
+    presets, changed = [RELEASE], dict[str, Any]()
+    for number, (name, choice) in enumerate(choices.items(), 1):
+        changed |= choice
+        presets.append(replace(RELEASE, name=f"{RELEASE.name} {number}: {name}", **changed))
+    return presets
+
+
 RELEASE_INGREDIENTS = ("full gradient", "restarts", "warm-up", "clip")
 """Without the full gradient is with the carousel's."""
 INGREDIENTS = ("carousel gradient", "persistent start", "restarts", "rising β", "clip")

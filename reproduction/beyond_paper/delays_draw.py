@@ -182,6 +182,7 @@ FIGURES: dict[str, tuple[Draw, Callable[[Sequence[Row]], float]]] = {  # and the
     "basin": (basin, lambda rows: 3.6),
     "left-out": (first_updates, lambda rows: 1.2 + 0.75 * len(by(rows, "cell"))),
     "release-left-out": (first_updates, lambda rows: 1.2 + 0.75 * len(by(rows, "cell"))),
+    "release-towards-carousel": (first_updates, lambda rows: 1.2 + 0.75 * len(by(rows, "cell"))),
     "misleading": (misleading, lambda rows: 4.0),
     "first-sufficient": (first_passed, first_height),
 }

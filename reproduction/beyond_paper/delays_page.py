@@ -89,6 +89,7 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "basin": basin_table,
     "left-out": first_table,
     "release-left-out": first_table,
+    "release-towards-carousel": first_table,
     "misleading": first_table,
     "first-sufficient": first_table,
 }

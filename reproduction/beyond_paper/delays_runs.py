@@ -30,6 +30,7 @@ from reproduction.beyond_paper.delays_cells import (
     plan_for,
     release_without,
     rows_now,
+    towards_carousel,
     without,
 )
 from reproduction.beyond_paper.delays_error import error_fields
@@ -82,6 +83,11 @@ def release_left_out(device: str, steps: int | None, only: str) -> Iterator[list
     """The same with the choices of the release."""
     presets = RELEASE, *map(release_without, RELEASE_INGREDIENTS)
     return _ablated("long-delays-release-left-out", presets, device, steps, only)
+
+
+def release_towards_carousel(device: str, steps: int | None, only: str) -> Iterator[list[Row]]:
+    """The release with one choice of `carousel` after the other."""
+    return _ablated("long-delays-release-towards-carousel", tuple(towards_carousel()), device, steps, only)
 
 
 def _ablated(study: str, presets: tuple[Preset, ...], device: str, steps: int | None, only: str) -> Iterator[list[Row]]:

@@ -71,7 +71,16 @@ class LongDelays:
     """Why long delays are hard to learn: one measurement, cohort by cohort."""
 
     name: Annotated[
-        Literal["error-norm", "code-usage", "basin", "left-out", "release-left-out", "misleading", "first-sufficient"],
+        Literal[
+            "error-norm",
+            "code-usage",
+            "basin",
+            "left-out",
+            "release-left-out",
+            "release-towards-carousel",
+            "misleading",
+            "first-sufficient",
+        ],
         tyro.conf.Positional,
     ]
     """The measurement."""

@@ -32,12 +32,15 @@ from diacritic.tasks.recorded import decision_class, ended
 from diacritic.tasks.registry import task_of
 from diacritic.training.cohort import Cohort, initial_weights
 from diacritic.training.demonstrations import Prepared, fitted, prepare
+from diacritic.training.learner import learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.reference import whole_episodes
 
 BULKY = ("profile", "required_profile", "decision_profile", "variation_profile", "machine")
 """Fields of symbolic rows that the arena does not keep."""
 SHUFFLES, TIMED = 99, 200
+REVISED = "plain+revision"
+"""The learner that gives an untrained carrier the codes that a recording asks for, in place of certified ones."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def cohort_of(cell: Cell, demos: Path, device: str = "cpu", parameters: Mapping[
         return cohort if given is None else Cohort(cohort.plan, cohort.given, device, given)
     plan = plan_of(cell)
     task, prepared = prepared_of(cell, demos)
-    plan = replace(plan, learner=fitted(plan.learner, len(task.decisions)), batch=plan.preset.batch)
+    chosen = learner(REVISED) if plan.learner.certified else plan.learner
+    plan = replace(plan, learner=fitted(chosen, len(task.decisions)), batch=plan.preset.batch)
     low = plan.preset.precision if device == "cuda" else None
     return Cohort(replace(plan, low=low), prepared.data, device, given)
 
@@ -75,7 +79,7 @@ def prepared_of(cell: Cell, demos: Path) -> tuple[Any, Prepared]:
 
 
 def judge(cell: Cell, trained: Trained | None, demos: Path) -> list[Row]:
-    """The rows of a cell; without a trained cohort it is trained here (`certified` needs no updates)."""
+    """The rows of a cell; without a trained cohort it is trained here: `certified` has no updates on symbolic tasks."""
     begun = time.perf_counter()
     given = None if trained is None else {name: torch.from_numpy(value) for name, value in trained.parameters.items()}
     cohort = cohort_of(cell, demos, parameters=given)

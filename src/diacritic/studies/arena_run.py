@@ -160,7 +160,8 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
         judging: dict[Future[list[Row]], Cell] = {}
         for one in round_robin(_started(missing, settings, stop), settings.together):
             if one.whole:
-                trained = None if plan_of(one.cell).learner.certified else _trained(one)
+                exact = plan_of(one.cell).learner.certified and not one.cell.task.recorded
+                trained = None if exact else _trained(one)
                 judging[judges.submit(judge, one.cell, trained, settings.demos)] = one.cell
                 _collect(judging, settings, say)
         for _ in as_completed(list(judging)):
@@ -185,7 +186,7 @@ def _started(chosen: Sequence[Cell], settings: ArenaSettings, stop: float) -> It
         if time.monotonic() > stop:
             return
         certified = plan_of(cell).learner.certified
-        if (cell.task.recorded and certified) or not settings.claim(cell.name, cell.learner, cell.digest):
+        if not settings.claim(cell.name, cell.learner, cell.digest):
             continue
         if cell.task.recorded:
             cohort = cohort_of(cell, settings.demos, settings.device)

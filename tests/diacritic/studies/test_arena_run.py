@@ -20,6 +20,8 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import task
+from diacritic.training import compress_recorded
+from diacritic.training.fit_transition import Effort
 from diacritic.training.symbolic import from_model
 
 MAZE = task("passive-t-maze", L=3)
@@ -85,6 +87,18 @@ def test_the_certified_entrant_has_the_codes_that_its_machine_needs(tmp_path: Pa
     assert many.codes > cell_of("certified", MAZE, Setting(), 10, 1).codes == Cell.codes
     run_cells([many], ArenaSettings(tmp_path), _quiet)
     assert read_ledger(tmp_path / "arena.jsonl")[0]["sufficient"]
+
+
+def test_on_recordings_the_certified_entrant_has_the_codes_that_they_ask_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compress_recorded, "EFFORT", Effort(steps=300, rate=3e-3, batch=512))
+    chosen = arena.cells(["certified", "frames 1"], 1, 2, tasks=[task("two-cues", gap=1, first_gap=1, episodes=512)])
+    run_cells(chosen, ArenaSettings(tmp_path, demos=tmp_path / "demos"), _quiet)
+    rows = {(row["learner"], row["seed"]): row for row in read_ledger(tmp_path / "arena.jsonl")}
+    assert all(rows["certified", seed]["sufficient"] for seed in (0, 1))
+    assert max(rows["certified", 0]["surplus"].values()) < 0.05
+    assert not rows["frames-1", 0]["sufficient"]
 
 
 def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ CASES = {
     "basin": ("0.1 0.3", 8, "persisting"),
     "left-out": ("passive-t-maze L=10 without clip", 8, "first_sufficient"),
     "release-left-out": ("passive-t-maze L=10 release-external without full", 8, "first_sufficient"),
+    "release-towards-carousel": ("passive-t-maze L=10 release-external 2", 8, "first_sufficient"),
     "misleading": ("horizon=10 modulus=3 p=1 carousel", 8, "coherence"),
     "first-sufficient": ("cue-corridor L=5 R=2 end=0 β=0.01 release", 8, "first_seconds"),
 }
