@@ -35,8 +35,8 @@ from diacritic.studies.engine import missing_cells
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import model_of
-from diacritic.training import histories
-from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
+from diacritic.training import histories, tables
+from diacritic.training.cohort import Cohort, Plan, Run, choose, initial_weights
 from diacritic.training.compress_recorded import forgotten
 from diacritic.training.data import Data
 from diacritic.training.objectives.rate import Rate
@@ -169,14 +169,16 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
 
 
 def cheap_first(chosen: Sequence[Cell]) -> list[Cell]:
-    """Symbolic cells, and among them those with few distinct histories and parameters first; the others as they are."""
+    """Symbolic cells, and among them those whose updates have few rows and parameters first; the others as they are."""
     work = {}
     for task in {cell.task for cell in chosen if not cell.task.recorded}:
         data = from_model(model_of(task))
-        rows = len(histories.prepare(data).last)
+        distinct, contexts = len(histories.prepare(data).last), tables.prepare(data)
         for cell in chosen:
             if cell.task == task:
-                sizes = (math.prod(weight.shape) for weight in initial_weights(plan_of(cell), data).values())
+                plan = plan_of(cell)
+                sizes = (math.prod(weight.shape) for weight in initial_weights(plan, data).values())
+                rows = contexts.count(plan.carrier.codes) if choose(plan, data) == "tables" else distinct
                 work[cell.name, cell.learner] = rows * sum(sizes)
     return sorted(chosen, key=lambda cell: work.get((cell.name, cell.learner), math.inf))
 

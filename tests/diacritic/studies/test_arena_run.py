@@ -161,6 +161,9 @@ def test_cheap_cells_come_first() -> None:
         (every[0], "transformer"),
     ]
     assert all(cell.task.recorded for cell in ordered[-2:])
+    small = {"frames 4": Setting(None, 64)}  # fewer parameters, but it follows every history
+    by_table = arena_run.cheap_first(arena.cells(["frames 4", "carousel"], settings=small, tasks=[task("gap-toy")]))
+    assert [cell.learner for cell in by_table] == ["plain", "frames-4:width=64"]
 
 
 def _grid(**better: tuple[int, float, float]) -> list[dict[str, object]]:
