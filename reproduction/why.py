@@ -20,7 +20,7 @@ from reproduction.paper import paper_of
 UNEXPLAINED = "unexplained"
 SHARED = (
     "gradients or weights that were not finite, in the last runs of a cohort: captured graphs shared a workspace on "
-    "the GPU (benchmarks/workspaces.py shows it), which is repaired; to be run again"
+    "the GPU (results/benchmarks/workspaces-cuda.json), which is repaired; to be run again"
 )
 
 

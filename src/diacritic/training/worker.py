@@ -103,7 +103,7 @@ def train_folder(
 
 def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) -> list[list[TrainJob]]:
     """The training jobs with those that they start from: first all that start from none, then those that start from
-    these, and so on; in each list, what others wait for comes first."""
+    these, and so on."""
     depth: dict[str, int] = {}
 
     def visit(train_job: TrainJob) -> int:
@@ -114,7 +114,7 @@ def _generations(chosen: Sequence[TrainJob], by_name: Mapping[str, TrainJob]) ->
             depth[train_job.name] = max((visit(by_name[name]) + 1 for name in train_job.formers), default=0)
         return depth[train_job.name]
 
-    for train_job in sorted(chosen, key=lambda train_job: not train_job.formers):
+    for train_job in chosen:
         visit(train_job)
     last = max(depth.values(), default=0)
     return [[by_name[name] for name in depth if depth[name] == level] for level in range(last + 1)]

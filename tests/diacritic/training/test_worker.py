@@ -145,7 +145,7 @@ def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: P
     assert (results / f"{first.name}.safetensors").stat().st_mtime_ns == written
 
 
-def test_what_others_start_from_trains_first_and_the_rest_does_not_wait_for_it(
+def test_only_what_starts_from_another_waits_for_it(
     tmp_path: Path, demos: Path, capsys: pytest.CaptureFixture[str]
 ):
     former = replace(PLAIN, steps=5)
