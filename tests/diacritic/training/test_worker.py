@@ -145,9 +145,7 @@ def test_a_killed_training_goes_on_with_what_is_missing(tmp_path: Path, demos: P
     assert (results / f"{first.name}.safetensors").stat().st_mtime_ns == written
 
 
-def test_only_what_starts_from_another_waits_for_it(
-    tmp_path: Path, demos: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_only_what_starts_from_another_waits_for_it(tmp_path: Path, demos: Path, capsys: pytest.CaptureFixture[str]):
     former = replace(PLAIN, steps=5)
     later = replace(PLAIN, steps=6, after=former)
     train_jobs, _ = exported([PLAIN, replace(PLAIN, steps=7, after=later)], tmp_path / "x", demos)
