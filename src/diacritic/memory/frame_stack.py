@@ -7,6 +7,7 @@ from torch import Tensor
 
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import Memory, register
+from diacritic.memory.quantise import look_up
 from diacritic.memory.repeats import Repeats
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.vector import VectorMemory
@@ -37,7 +38,9 @@ class FrameStack(VectorMemory):
         return before.unfold(1, self.frames, 1).transpose(-1, -2).flatten(-2)
 
     def history_states(self, parameters: Parameters, architecture: Architecture, x: Tensor, repeats: Repeats) -> Tensor:
-        return repeats.pick(self.states(parameters, architecture, repeats.steps(x)))
+        assert repeats.windows is not None  # as its `window` asks
+        before = torch.nn.functional.pad(x, (0, 0, 0, 1))  # zeros stand for frames before the first
+        return look_up(before, repeats.windows.flatten().expand(len(x), -1)).view(len(x), len(repeats.windows), -1)
 
     def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         return linear(parameters, "memory.out", torch.relu(linear(parameters, "cell", state)))
@@ -45,7 +48,9 @@ class FrameStack(VectorMemory):
 
 def stack_of(count: int) -> type[Memory]:
     """The memory of a stack of so many frames, registered."""
-    return register(type(f"FrameStack{count}", (FrameStack,), {"name": f"frames-{count}", "frames": count}))
+    return register(
+        type(f"FrameStack{count}", (FrameStack,), {"name": f"frames-{count}", "frames": count, "window": count})
+    )
 
 
 for _count in (1, 4, 16):

@@ -88,6 +88,8 @@ class Memory(ABC):
     """Whether training draws noise for every step."""
     shares: ClassVar[bool] = False
     """Whether `unroll_histories` computes what several episodes share only once."""
+    window: ClassVar[int | None] = None
+    """How many steps it sees, where it forgets all earlier ones: histories that end alike are then one."""
 
     @abstractmethod
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:

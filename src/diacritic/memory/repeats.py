@@ -10,7 +10,10 @@ from diacritic.memory.quantise import look_up
 
 @dataclass(frozen=True)
 class Repeats:
-    """Distinct inputs and distinct histories. Histories are sorted by their length: one step after another."""
+    """Distinct inputs and distinct histories. Histories are sorted by their length: one step after another.
+
+    For a memory that sees the last few steps alone, histories are these steps, whenever they come.
+    """
 
     inputs: Inputs  # the distinct ones, [inputs, ·]
     shown: Tensor  # which of them every step shows, [T, N]
@@ -20,6 +23,9 @@ class Repeats:
     """For the histories of each step, which one of the step before they continue; none: each its own."""
     token: Tensor  # the history of every step, [T, N]
     example: Tensor  # a step t·N + n with each history, [histories]
+    windows: Tensor | None = (
+        None  # the inputs of each of the last few steps, [histories, steps]; their number: none yet
+    )
 
     def steps(self, values: Tensor) -> Tensor:
         """Values of distinct inputs as values of every step: [runs, T, N, ·]."""

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from itertools import product
 from multiprocessing import get_context
@@ -28,6 +29,7 @@ from torch import Tensor
 from certify.errors import UserError
 from diacritic.files.atomic import make_folder, write_text
 from diacritic.files.ledger import Row, merge_ledger, read_ledger
+from diacritic.memory.kinds import memory_of
 from diacritic.studies.arena import DEVELOPMENT, ENTRANTS, NAME, RATES, SEARCH, Setting, cell_of, cells, frozen
 from diacritic.studies.arena_judge import Trained, cohort_of, judge
 from diacritic.studies.cell import Cell
@@ -173,12 +175,16 @@ def cheap_first(chosen: Sequence[Cell]) -> list[Cell]:
     work = {}
     for task in {cell.task for cell in chosen if not cell.task.recorded}:
         data = from_model(model_of(task))
-        distinct, contexts = len(histories.prepare(data).last), tables.prepare(data)
+        contexts, distinct = (
+            tables.prepare(data),
+            cache(lambda window, data=data: len(histories.prepare(data, window).last)),
+        )
         for cell in chosen:
             if cell.task == task:
                 plan = plan_of(cell)
                 sizes = (math.prod(weight.shape) for weight in initial_weights(plan, data).values())
-                rows = contexts.count(plan.carrier.codes) if choose(plan, data) == "tables" else distinct
+                tabled, window = choose(plan, data) == "tables", memory_of(plan.carrier).window
+                rows = contexts.count(plan.carrier.codes) if tabled else distinct(window)
                 work[cell.name, cell.learner] = rows * sum(sizes)
     return sorted(chosen, key=lambda cell: work.get((cell.name, cell.learner), math.inf))
 

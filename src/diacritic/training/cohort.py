@@ -150,7 +150,8 @@ class Cohort:
         self.engine = choose(plan, self.data)
         self._inputs = parallel.tokens(self.data)
         self._tables = tables.prepare(self.data) if self.engine == "tables" else None
-        self._repeats = histories.prepare(self.data) if self.engine == "histories" else None
+        window = memory_of(plan.carrier).window
+        self._repeats = histories.prepare(self.data, window) if self.engine == "histories" else None
         weight, own = self.data.weight, self.data.own
         self._weight = weight if own is None else weight[own]  # [n] or [S, n]
         # Row by row: a run draws the same to the last bit, whatever others draw.

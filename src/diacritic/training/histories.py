@@ -13,12 +13,15 @@ from diacritic.training.data import Data
 from diacritic.training.trace import Rows, Trace, row_weights
 
 
-def prepare(data: Data) -> Repeats:
-    """What occurs again in the episodes."""
+def prepare(data: Data, window: int | None = None) -> Repeats:
+    """What occurs again in the episodes; with a window, in so many steps of them."""
     pairs, shown = torch.unique(
         torch.stack([data.observation_index.flatten(), data.previous_index.flatten()]), dim=1, return_inverse=True
     )
     shown = shown.view_as(data.observation_index)
+    inputs = Inputs(data.observation[pairs[0]], data.previous[pairs[1]])
+    if window is not None:
+        return _windows(inputs, shown, pairs.shape[1], window)
     number, tokens, parents, last, examples, counts = torch.zeros_like(shown[0]), [], [], [], [], []
     for t, now in enumerate(shown):
         distinct, number = torch.unique(torch.stack([number, now]), dim=1, return_inverse=True)
@@ -29,9 +32,16 @@ def prepare(data: Data) -> Repeats:
         counts.append(distinct.shape[1])
         examples.append(torch.zeros(counts[-1], dtype=torch.long).scatter_(0, number, torch.arange(len(now))))
         examples[-1] += t * len(now)
-    inputs = Inputs(data.observation[pairs[0]], data.previous[pairs[1]])
     token = torch.stack(tokens)
     return Repeats(inputs, shown, torch.cat(last), tuple(counts), tuple(parents), token, torch.cat(examples))
+
+
+def _windows(inputs: Inputs, shown: Tensor, count: int, steps: int) -> Repeats:
+    """Histories that end with the same steps as one; the number of inputs stands for a step before the first."""
+    before = torch.nn.functional.pad(shown, (0, 0, steps - 1, 0), value=count)
+    windows, token = torch.unique(before.unfold(0, steps, 1).flatten(0, 1), dim=0, return_inverse=True)
+    example = torch.zeros(len(windows), dtype=torch.long).scatter_(0, token, torch.arange(len(token)))
+    return Repeats(inputs, shown, windows[:, -1], (len(windows),), (None,), token.view_as(shown), example, windows)
 
 
 def trace(

@@ -64,6 +64,17 @@ def test_episodes_share_what_they_have_in_common() -> None:
     assert [parent is None for parent in repeats.parents] == [True, True, True, False]
 
 
+def test_a_short_window_sees_few_histories_of_a_long_wait() -> None:
+    data = from_model(build("memory-chain", bits=2, delay=30))
+    every, few = histories.prepare(data), histories.prepare(data, 3)
+    assert len(every.last) == 30 * 4 + 8
+    assert few.windows is not None
+    assert len(few.last) == len({tuple(row) for row in few.windows.tolist()}) < 40
+    shown = torch.nn.functional.pad(few.shown, (0, 0, 2, 0), value=len(few.inputs.observation))
+    for t, tokens in enumerate(few.token):
+        assert torch.equal(few.windows[tokens], shown[t : t + 3].T)
+
+
 @pytest.mark.parametrize("name", ["event-agnostic", "gaussian"])
 def test_other_learners_take_every_step(name: str) -> None:
     plan = Plan(learner(name), preset("carousel"), (Run(1),), 10, SMALL)
