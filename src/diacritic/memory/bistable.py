@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from diacritic.memory.kernels.launch import usable
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import register
 from diacritic.memory.repeats import Repeats, continued
@@ -26,6 +27,10 @@ class Bistable(VectorMemory):
 
     def states(self, parameters: Parameters, architecture: Architecture, x: Tensor) -> Tensor:
         entering = linear(parameters, "cell.in", torch.relu(x.flatten(1, 2))).unflatten(1, x.shape[1:3])
+        if usable(entering):
+            from diacritic.memory.kernels.bistable import Bistable as Kernels
+
+            return Kernels.apply(entering, parameters["cell.gain"], parameters["cell.keep"])
         state, states = self.start(parameters, architecture, x.shape[2]), []
         for one in entering.unbind(1):
             state = self._move(parameters, state, one)

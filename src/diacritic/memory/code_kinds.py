@@ -12,6 +12,7 @@ from certify.errors import UserError
 from diacritic.memory import sole_carrier
 from diacritic.memory.encoders import encode_action, encoders, observe, prior_input
 from diacritic.memory.gru import gated
+from diacritic.memory.kernels.launch import usable
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.quantise import quantised, straight_through
@@ -37,6 +38,17 @@ class CodeMemory(Memory):
     ) -> tuple[Tensor, State]:
         """The proposal, and the state after it is quantised."""
 
+    def moves(
+        self, parameters: Parameters, architecture: Architecture, entered: Tensor, steps: int, flow: Flow
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Proposals, embeddings and codes of whole episodes, in rows t·N + n, from what enters at every step."""
+        state, moved = self.start(parameters, architecture, entered.shape[1] // steps), []
+        for entering in entered.unflatten(1, (steps, -1)).unbind(1):
+            proposal, state = self.move(parameters, architecture, state, entering, flow)
+            moved.append((proposal, state.embedding, state.code))
+        proposal, embedding, code = (torch.cat(part, 1) for part in zip(*moved, strict=True))
+        return proposal, embedding, code
+
     def read(self, parameters: Parameters, proposal: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
         """Proposal and embedding as losses and heads read them."""
         return proposal, embedding
@@ -54,13 +66,10 @@ class CodeMemory(Memory):
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        rows, size = episodes.rows(), episodes.observation.shape[-3:-1]
+        rows, steps = episodes.rows(), episodes.observation.shape[-3]
         features = observe(parameters, rows)
-        state, steps = self.start(parameters, architecture, size[1]), []
-        for entering in self.enter(parameters, features, rows.previous).unflatten(1, size).unbind(1):
-            proposal, state = self.move(parameters, architecture, state, entering, flow)
-            steps.append((proposal, state.embedding, state.code))
-        proposal, embedding, code = (torch.cat(part, 1) for part in zip(*steps, strict=True))
+        entered = self.enter(parameters, features, rows.previous)
+        proposal, embedding, code = self.moves(parameters, architecture, entered, steps, flow)
         shown, read = self.read(parameters, proposal, embedding), prior_input(architecture, rows, features)
         return [Record(features, features, *shown, code, prior_input=read)]
 
@@ -116,6 +125,16 @@ class GruCode(Codebook, CodeMemory):
         proposal, embedding, code = quantised(proposal, parameters["codebook"], architecture.bound)
         return proposal, State(embedding, code)
 
+    def moves(
+        self, parameters: Parameters, architecture: Architecture, entered: Tensor, steps: int, flow: Flow
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if usable(entered):
+            from diacritic.memory.kernels import gru_code as kernels
+
+            if kernels.fits(architecture):
+                return kernels.follow(parameters, architecture, entered, steps)
+        return super().moves(parameters, architecture, entered, steps, flow)
+
 
 class Lattice(CodeMemory):
     """Codes are the points of a lattice: each of n numbers has a few levels, and there is no codebook to learn."""
@@ -136,6 +155,10 @@ class Lattice(CodeMemory):
     def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
         """The nearest point, straight-through, and the level of each number, from 0."""
         raise NotImplementedError
+
+    def squash(self) -> tuple[float, float, float] | None:
+        """Half width, offset and shift of the tanh that is rounded; zeros: a sign. None: kernels do not quantise so."""
+        return None
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         numbers = self.numbers(architecture)
@@ -176,6 +199,18 @@ class Lattice(CodeMemory):
         stride = self.levels ** torch.arange(level.shape[-1], device=level.device)
         return point, State(point, (level * stride).sum(-1))
 
+    def moves(
+        self, parameters: Parameters, architecture: Architecture, entered: Tensor, steps: int, flow: Flow
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if usable(entered):
+            from diacritic.memory.kernels import lattice as kernels
+
+            squash, full = self.squash(), flow.gradient != "carousel"
+            if squash is not None and kernels.fits(architecture):
+                point, code = kernels.follow(parameters, entered, steps, self.levels, squash, full)
+                return point, point, code
+        return super().moves(parameters, architecture, entered, steps, flow)
+
     def read(self, parameters: Parameters, proposal: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
         held = linear(parameters, "lattice", embedding)
         return held, held
@@ -188,10 +223,14 @@ class Fsq(Lattice):
     name = "fsq"
     levels = 4
 
-    def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
+    def squash(self) -> tuple[float, float, float]:
         half = (self.levels - 1) * (1 + 1e-3) / 2
         offset = 0.5 if self.levels % 2 == 0 else 0.0
-        within = torch.tanh(proposal + math.atanh(offset / half)) * half - offset
+        return half, offset, math.atanh(offset / half)
+
+    def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
+        half, offset, shift = self.squash()
+        within = torch.tanh(proposal + shift) * half - offset
         level = within.detach().round()
         return straight_through(level, within) / (self.levels // 2), level.long() + self.levels // 2
 
@@ -205,6 +244,9 @@ class Lfq(Lattice):
 
     name = "lfq"
     levels = 2
+
+    def squash(self) -> tuple[float, float, float]:
+        return 0.0, 0.0, 0.0
 
     def quantised(self, proposal: Tensor) -> tuple[Tensor, Tensor]:
         level = (proposal.detach() > 0).long()

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from diacritic.memory.kernels.launch import usable
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record, register
 from diacritic.memory.repeats import Repeats, continued
@@ -26,6 +27,21 @@ def gated(parameters: Parameters, state: Tensor, incoming: Tensor) -> Tensor:
     update = torch.sigmoid(x_update + h_update)
     new = torch.tanh(x_new + torch.sigmoid(x_reset + h_reset) * h_new)
     return torch.lerp(new, state, update)
+
+
+def _states(parameters: Parameters, entered: Tensor) -> Tensor:
+    """States of all steps from zero on, [runs, T, N, ·], from what enters the gates."""
+    weight, bias = parameters["cell.state.weight"], parameters["cell.state.bias"]
+    if usable(entered):
+        from diacritic.memory.kernels import gru as kernels
+
+        if kernels.fits(weight.shape[1]):
+            return kernels.states(entered, weight, bias)
+    state, states = weight.new_zeros(len(weight), entered.shape[2], weight.shape[1]), []
+    for incoming in entered.unbind(1):
+        state = gated(parameters, state, incoming)
+        states.append(state)
+    return torch.stack(states, 1)
 
 
 def _act(parameters: Parameters, state: Tensor) -> Tensor:
@@ -61,13 +77,8 @@ class Gru(Memory):
     def unroll(
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
-        size = episodes.observation.shape[-3:-1]
         entered = _enter(parameters, episodes.observation.flatten(-3, -2), episodes.previous.flatten(-3, -2))
-        state, states = self.start(parameters, architecture, size[1]), []
-        for incoming in entered.unflatten(1, size).unbind(1):
-            state = gated(parameters, state, incoming)
-            states.append(state)
-        rows = torch.cat(states, 1)
+        rows = _states(parameters, entered.unflatten(1, episodes.observation.shape[-3:-1])).flatten(1, 2)
         return [record(rows, rows, _act(parameters, rows))]
 
     def unroll_histories(

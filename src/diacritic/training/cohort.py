@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.memory.kernels.launch import compiled_ahead
 from diacritic.memory.kinds import memory_of
 from diacritic.memory.layers import Weight
 from diacritic.memory.shape import Architecture
@@ -15,7 +16,6 @@ from diacritic.training import codebook_restart, histories, parallel, reference,
 from diacritic.training.captured import captured
 from diacritic.training.codebook_restart import LastBatch
 from diacritic.training.data import Data, check
-from diacritic.training.kernels.launch import compiled_ahead
 from diacritic.training.learner import Learner
 from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.identification import Identification

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.launch import launch, tiles
+from diacritic.memory.kernels.launch import launch, tiles
 
 
 @triton.jit

@@ -9,9 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.kernels.blocks import block, put, square
+from diacritic.memory.kernels.launch import SIZES, launch, tiles
 from diacritic.training.kernels.chains import state_of
-from diacritic.training.kernels.encoder import block, put, square
-from diacritic.training.kernels.launch import SIZES, launch, tiles
 
 OUTPUTS = 16
 """Numbers of an action at most: the rows of a narrow product."""

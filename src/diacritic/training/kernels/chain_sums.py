@@ -8,10 +8,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.kernels.blocks import block
+from diacritic.memory.kernels.gates import put_third
+from diacritic.memory.kernels.launch import SIZES, launch, tiles
 from diacritic.training.kernels.chains import pair_of, state_of
-from diacritic.training.kernels.encoder import block
-from diacritic.training.kernels.gates import put_third
-from diacritic.training.kernels.launch import SIZES, launch, tiles
 
 
 @triton.jit

@@ -10,9 +10,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.encoder import block, put
-from diacritic.training.kernels.gates import HARDWARE, columns, gates, gates_back
-from diacritic.training.kernels.launch import launch, tiles
+from diacritic.memory.kernels.blocks import block, put
+from diacritic.memory.kernels.gates import HARDWARE, columns, gates, gates_back
+from diacritic.memory.kernels.launch import launch, tiles
 
 INTO = 4
 """Gradients that are stored of each pair: into r, z, n, and into W_n h + b_n."""

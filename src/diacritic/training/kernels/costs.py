@@ -9,8 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.encoder import block, put
-from diacritic.training.kernels.launch import launch, pieced, shares, tiles
+from diacritic.memory.kernels.blocks import block, put
+from diacritic.memory.kernels.launch import launch, pieced, shares, tiles
 from diacritic.training.kernels.pulled_codes import each, pulled, scores
 
 FEW = 32

@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.launch import launch, padded
+from diacritic.memory.kernels.launch import launch, padded
 from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.bfs import FutureSufficiency
 from diacritic.training.objectives.continuations import EveryContinuation

@@ -9,9 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.kernels.launch import SIZES, launch, padded, tiles
 from diacritic.memory.layers import Parameters
 from diacritic.training.kernels.encoder import origin
-from diacritic.training.kernels.launch import SIZES, launch, padded, tiles
 
 ACTIVATION, WEIGHT = 8.0, 256.0
 """Factors on activations and weights before they are halved: activations may reach 8,000 and weights 250."""

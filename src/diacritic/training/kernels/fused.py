@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from diacritic.memory.encoders import symbol_vectors
+from diacritic.memory.kernels.launch import padded
 from diacritic.memory.layers import Parameters, linear
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.tall import tall_linear
@@ -14,7 +15,6 @@ from diacritic.training.kernels.costs import Cost, Quantise
 from diacritic.training.kernels.encoder import Encode
 from diacritic.training.kernels.errors import SquaredError
 from diacritic.training.kernels.heads import Read
-from diacritic.training.kernels.launch import padded
 from diacritic.training.kernels.state import State
 
 OUTPUTS = 64

@@ -10,8 +10,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.encoder import block, outer, put, square
-from diacritic.training.kernels.launch import SIZES, launch, padded, pieced, shares
+from diacritic.memory.kernels.blocks import block, put, square
+from diacritic.memory.kernels.launch import SIZES, launch, padded, pieced, shares
+from diacritic.training.kernels.encoder import outer
 
 LEAST = 64
 """Columns of a last layer's product on tensor cores: narrower ones read outside of shared memory (Triton 3.6)."""

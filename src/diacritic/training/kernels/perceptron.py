@@ -11,10 +11,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.kernels.blocks import block, put, square
+from diacritic.memory.kernels.launch import launch, padded, shares
 from diacritic.memory.tall import outer
-from diacritic.training.kernels.encoder import block, put, square
 from diacritic.training.kernels.heads import pointed
-from diacritic.training.kernels.launch import launch, padded, shares
 
 LARGEST = 128
 """Numbers of an input or output at most."""

@@ -8,8 +8,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.encoder import block
-from diacritic.training.kernels.launch import launch, pieced, shares
+from diacritic.memory.kernels.blocks import block
+from diacritic.memory.kernels.launch import launch, pieced, shares
 
 
 @triton.jit

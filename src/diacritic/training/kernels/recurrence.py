@@ -11,13 +11,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from diacritic.memory.kernels.blocks import block, put, tall
+from diacritic.memory.kernels.codes import best_of, scoring_of
+from diacritic.memory.kernels.launch import launch, pieced, tiles
 from diacritic.memory.layers import Parameters
 from diacritic.memory.quantise import SMALLEST, code_vectors, lowest_twin
 from diacritic.memory.shape import Architecture
 from diacritic.memory.sole_carrier import first_vector
 from diacritic.memory.tall import outer
-from diacritic.training.kernels.encoder import block, put, tall
-from diacritic.training.kernels.launch import launch, pieced, tiles
 
 LARGEST = 1024
 """Codes at most."""
@@ -28,22 +29,6 @@ BOUNDS = {"none": 0, "tanh": 1, "sphere": 2}
 def _turned(weight, HEIGHT: tl.constexpr, WIDTH: tl.constexpr):
     """The transpose of a matrix of HEIGHT rows, as a block of WIDTH rows."""
     return tl.load(weight + (tl.arange(0, HEIGHT)[None, :] * WIDTH + tl.arange(0, WIDTH)[:, None]))
-
-
-@triton.jit
-def _scoring(codebook, label, K, SIZE: tl.constexpr):
-    """The vectors of some codes as columns, and −‖e_k‖²/2 of each; labels from K on never win."""
-    size, real = tl.arange(0, SIZE), label < K
-    scoring = tl.load(codebook + label[None, :] * SIZE + size[:, None], mask=real[None, :], other=0.0)
-    return scoring, tl.where(real, -0.5 * tl.sum(scoring * scoring, 0), float("-inf"))[None, :]
-
-
-@triton.jit
-def _best(value, scoring, half, label, K):
-    """The largest score of every row among some codes, and the lowest code that has it."""
-    score = tl.dot(value, scoring, input_precision="ieee") + half
-    best = tl.max(score, 1)
-    return best, tl.min(tl.where(score == best[:, None], label[None, :], K - 1), 1)
 
 
 @triton.jit
@@ -92,7 +77,7 @@ def _forward(
     codebook += run * K * SIZE
     twin += run * K
     if CHUNKS == 1:
-        scoring, half = _scoring(codebook, tl.arange(0, CHUNK), K, SIZE)
+        scoring, half = scoring_of(codebook, tl.arange(0, CHUNK), K, SIZE)
     state = tl.zeros((ROWS, SIZE), tl.float32) + tl.load(first + run * SIZE + size)[None, :]
     begin = run * STEPS * episodes
     for _ in range(STEPS):
@@ -115,13 +100,13 @@ def _forward(
             value = value / length[:, None]
         put(proposal + begin * SIZE, value, row, episodes, SIZE)
         if CHUNKS == 1:
-            _, code = _best(value, scoring, half, tl.arange(0, CHUNK), K)
+            _, code = best_of(value, scoring, half, tl.arange(0, CHUNK), K)
         else:
             best, code = tl.full((ROWS,), float("-inf"), tl.float32), tl.full((ROWS,), K - 1, tl.int32)
             for k in range(CHUNKS):
                 label = k * CHUNK + tl.arange(0, CHUNK)
-                scoring, half = _scoring(codebook, label, K, SIZE)
-                top, here = _best(value, scoring, half, label, K)
+                scoring, half = scoring_of(codebook, label, K, SIZE)
+                top, here = best_of(value, scoring, half, label, K)
                 code = tl.where(top > best, here, code)
                 best = tl.maximum(top, best)
         code = tl.load(twin + code)

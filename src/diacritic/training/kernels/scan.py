@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from diacritic.training.kernels.launch import padded, start
+from diacritic.memory.kernels.launch import padded, start
 
 LARGEST = 1024
 """Codes that a program goes through at every step at most; above, the loop in `training.scan` takes over."""

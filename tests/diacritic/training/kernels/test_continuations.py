@@ -11,11 +11,11 @@ from torch import Tensor
 from triton.runtime import interpreter
 
 from diacritic.memory.encoders import encode_action, encoders
+from diacritic.memory.kernels.launch import SIZES
 from diacritic.memory.shape import Architecture
 from diacritic.training import parallel
 from diacritic.training.data import Data
 from diacritic.training.kernels import continuations
-from diacritic.training.kernels.launch import SIZES
 from diacritic.training.kernels.narrow import NarrowHeads
 from diacritic.training.objectives.continuations import EveryContinuation
 from diacritic.training.randomness import initial

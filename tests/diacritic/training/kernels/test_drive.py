@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from diacritic.memory.kernels.launch import SIZES, Sizes
 from diacritic.memory.protocol import Inputs
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.memory.sole_carrier import drive, encoders, observe, residual
 from diacritic.training.kernels.drive import exact_drive_cuda, fits, halves
-from diacritic.training.kernels.launch import SIZES, Sizes
 from diacritic.training.optimiser import Adam
 from diacritic.training.randomness import initial
 

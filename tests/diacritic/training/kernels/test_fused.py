@@ -8,13 +8,13 @@ from carrier_twin import gradients, lively, schedule_at, symbols, vectors
 from torch import Tensor
 
 from diacritic.memory import sole_carrier
+from diacritic.memory.kernels.launch import SIZES
 from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, unrolled
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.data import Data
 from diacritic.training.kernels.drawn import choose
 from diacritic.training.kernels.fused import fits
-from diacritic.training.kernels.launch import SIZES
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
 

@@ -8,11 +8,11 @@ from carrier_twin import gradients, lively, schedule_at, vectors
 from torch import Tensor
 
 from diacritic.memory import sole_carrier
+from diacritic.memory.kernels.launch import SIZES
 from diacritic.memory.shape import Architecture
 from diacritic.training import parallel, reference, unrolled
 from diacritic.training.data import Data
 from diacritic.training.kernels.drawn import choose
-from diacritic.training.kernels.launch import SIZES
 from diacritic.training.kernels.narrow import fits
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset

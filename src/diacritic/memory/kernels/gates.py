@@ -68,3 +68,26 @@ def gates_back(flow, state, reset, update, new, inner):
     into_reset = into_new * inner * reset * (1 - reset)
     into_update = flow * (state - new) * update * (1 - update)
     return into_reset, into_update, into_new, flow * update
+
+
+@triton.jit
+def step_back(
+    flow, state, told, into_told, into_state, row, rows, weights, bias, PRECISION: tl.constexpr, QUICK: tl.constexpr
+):
+    """What flows into h from h', past the gates and through them, which are computed again.
+
+    What flows into the gates is stored, on the side of the input and on that of the state, where n has the factor r.
+    """
+    WIDTH: tl.constexpr = state.shape[1]
+    reset, update, new, inner = gates(state, told, row, rows, weights, bias, PRECISION, QUICK)
+    into_reset, into_update, into_new, flow = gates_back(flow, state, reset, update, new, inner)
+    into_inner = into_new * reset
+    put_third(into_told, into_reset, row, rows, 0, WIDTH)
+    put_third(into_told, into_update, row, rows, 1, WIDTH)
+    put_third(into_told, into_new, row, rows, 2, WIDTH)
+    put_third(into_state, into_reset, row, rows, 0, WIDTH)
+    put_third(into_state, into_update, row, rows, 1, WIDTH)
+    put_third(into_state, into_inner, row, rows, 2, WIDTH)
+    flow = tl.dot(into_reset, tl.trans(weights[0]), flow, input_precision=PRECISION)
+    flow = tl.dot(into_update, tl.trans(weights[1]), flow, input_precision=PRECISION)
+    return tl.dot(into_inner, tl.trans(weights[2]), flow, input_precision=PRECISION)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -57,8 +59,16 @@ SIZES = {
     "uniform": Sizes(1024),
     "choose": Sizes(),
     "adam": Sizes(1024, 8),
-    "path": Sizes(16, 4, stages=1),
-    "path back": Sizes(16, 4, stages=1),
+    "narrow GRU": Sizes(16, 4, stages=1),
+    "narrow GRU back": Sizes(16, 4, stages=1),
+    "wide GRU": Sizes(256),
+    "wide GRU back": Sizes(256),
+    "GRU code": Sizes(16, 4, stages=1),
+    "GRU code back": Sizes(16, 4, stages=1),
+    "bistable": Sizes(64, 2),
+    "bistable back": Sizes(64, 2),
+    "lattice": Sizes(2, 1),
+    "lattice back": Sizes(2, 1),
     "chains": Sizes(32, 4, stages=1),
     "chains back": Sizes(64, 8, stages=2),
     "chain head": Sizes(64, 8, programs=264),
@@ -68,6 +78,16 @@ SIZES = {
 
 They decide how fast a kernel is, not what it computes.
 """
+
+
+def usable(values: Tensor) -> bool:
+    """Whether kernels of memories take these numbers: fp32 on CUDA, where Triton is installed."""
+    return values.is_cuda and values.dtype == torch.float32 and _installed()
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("triton") is not None
 
 
 def launch(name: str, kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.training.kernels.launch import SIZES, compiled_ahead, launch, padded, pieced, shares, tiles
+from diacritic.memory.kernels.launch import SIZES, compiled_ahead, launch, padded, pieced, shares, tiles
 
 
 @given(rows=st.integers(1, 10**5), runs=st.integers(1, 500), name=st.sampled_from(sorted(SIZES)))

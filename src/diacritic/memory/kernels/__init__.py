@@ -1,0 +1,1 @@
+"""CUDA kernels of memories that wait for their own state, in Triton; those of training are in `training.kernels`."""
