@@ -6,6 +6,7 @@ from pathlib import Path
 from runpy import run_path
 
 import pytest
+from triton_interpreter import bounds_of_loops  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 
@@ -105,3 +106,25 @@ def test_training_on_frames_is_timed(
     said = capsys.readouterr().out
     assert f"plain, 2 together: {document['plain_2']['ms_per_update']:.1f} ms an update" in said
     assert "nan" not in said
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_memories_are_compared_and_timed_both_ways(
+    broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    script, names = str(ROOT / "benchmarks" / "memories.py"), ["GRU", "FSQ"]
+    monkeypatch.setattr("sys.argv", [script, "--quick", "--out", str(tmp_path), "--only", *names])
+    monkeypatch.setattr("sys.path", sys.path.copy())
+    if broken:
+        monkeypatch.delattr("diacritic.memory.kernels.lattice.follow")
+    with pytest.raises(SystemExit) as ended:
+        run_path(script, run_name="__main__")
+    assert ended.value.code == int(broken)
+    memories = json.loads((tmp_path / "memories-cpu.json").read_text())["memories"]
+    assert list(memories) == names
+    for case in ("long", "arm"):
+        row = memories["GRU"][case]
+        assert row["agrees"]
+        assert row["times faster"] == pytest.approx(row["loop, ms"] / row["kernels, ms"])
+        assert ("failed" in memories["FSQ"][case]) == broken
+    assert ("long, FSQ: FAILED: " in capsys.readouterr().out) == broken

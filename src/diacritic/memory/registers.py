@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from diacritic.memory.kernels.launch import usable
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import register
 from diacritic.memory.shape import Architecture, Shape
@@ -50,6 +51,15 @@ class Registers(VectorMemory):
 
     def readout(self, parameters: Parameters, state: Tensor, x: Tensor) -> Tensor:
         return linear(parameters, "memory.out", torch.cat([x, self._read(parameters, _split(state)[0], x)], -1))
+
+    def readouts(self, parameters: Parameters, architecture: Architecture, x: Tensor, steps: int) -> Tensor:
+        if usable(x):
+            from diacritic.memory.kernels import registers as kernels
+
+            if kernels.fits(x.shape[-1]):
+                read = kernels.follow(parameters, x, steps, REGISTERS)
+                return linear(parameters, "memory.out", torch.cat([x, read], -1))
+        return super().readouts(parameters, architecture, x, steps)
 
     def _read(self, parameters: Parameters, registers: Tensor, x: Tensor) -> Tensor:
         """Attention of x to the registers, [runs, rows, ·]."""

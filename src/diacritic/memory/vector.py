@@ -60,8 +60,12 @@ class VectorMemory(Memory):
         self, parameters: Parameters, architecture: Architecture, episodes: Inputs, flow: Flow = PLAYING
     ) -> list[Record]:
         features, x = entered(parameters, episodes.rows())
-        states = self.states(parameters, architecture, x.unflatten(1, episodes.observation.shape[-3:-1]))
-        return [record(features, self.readout(parameters, states.flatten(1, 2), x))]
+        return [record(features, self.readouts(parameters, architecture, x, episodes.observation.shape[-3]))]
+
+    def readouts(self, parameters: Parameters, architecture: Architecture, x: Tensor, steps: int) -> Tensor:
+        """What the action head reads at every step of whole episodes, in rows t·N + n."""
+        states = self.states(parameters, architecture, x.unflatten(1, (steps, -1)))
+        return self.readout(parameters, states.flatten(1, 2), x)
 
     def unroll_histories(
         self, parameters: Parameters, architecture: Architecture, repeats: Repeats, flow: Flow = PLAYING

@@ -69,6 +69,8 @@ SIZES = {
     "bistable back": Sizes(64, 2),
     "lattice": Sizes(2, 1),
     "lattice back": Sizes(2, 1),
+    "registers": Sizes(2, 2),
+    "registers back": Sizes(2, 2),
     "chains": Sizes(32, 4, stages=1),
     "chains back": Sizes(64, 8, stages=2),
     "chain head": Sizes(64, 8, programs=264),
