@@ -146,9 +146,8 @@ def said(row: dict[str, Any]) -> str:
     """A row as one line."""
     if "failed" in row:
         return f"FAILED: {row['failed']}"
-    times = (
-        f"{row['kernels, ms']:.2f} ms by kernels, {row['loop, ms']:.2f} by the loop, {row['times faster']:.1f} times"
-    )
+    ratio = f"{row['times faster']:.1f} times faster"
+    times = f"{row['kernels, ms']:.2f} ms by kernels, {row['loop, ms']:.2f} by the loop, {ratio}"
     errors = f"errors {row['error of outputs']:.1e} and {row['error of gradients']:.1e}"
     verdict = "agrees" if row["agrees"] else "DIFFERS"
     return f"{times}; {verdict}: {errors}, codes that differ {row['codes that differ']:.1e}"

@@ -1,8 +1,9 @@
-"""A GRU of many numbers from zero through all steps: at each step one product of all runs and one kernel.
+"""A GRU of many numbers from zero through all steps: its weight is too large to stay on the chip between steps.
 
-Its weight is too large to stay on the chip. Products are PyTorch's, rounded as it is told to. Backward, gates are
-computed again from the stored products, and what flows into them is stored, so that gradients of weights are large
-products.
+Of few episodes, one kernel a step computes products and gates, each program those of a few units; cuBLAS has few
+programs there. Of many episodes, products are PyTorch's, rounded as it is told to, and a kernel computes the gates.
+Backward, gates are computed again from the stored products, and what flows into them is stored, so that gradients of
+weights are large products.
 """
 
 import torch
@@ -11,42 +12,81 @@ import triton.language as tl
 from torch import Tensor
 
 from diacritic.memory.kernels.gates import gates_back, sigmoid, tanh
-from diacritic.memory.kernels.launch import launch, tiles
+from diacritic.memory.kernels.launch import SIZES, launch, tiles
 from diacritic.memory.tall import outer
 
 WIDTHS = (128, 256)
-"""Numbers of the state that are worth it."""
+"""Numbers of the state that the kernels take."""
+FEW = 64
+"""Episodes up to which the kernels compute the products."""
+UNITS = 16
+"""Of the state, in one program."""
 
 
 @triton.jit
-def _sum(told, product, bias, index, unit, shown, which, SIZE: tl.constexpr):
-    """What a gate hears of the input, and of the state with its bias."""
-    heard = tl.load(told + index + which * SIZE, mask=shown, other=0.0)
-    inner = tl.load(product + index + which * SIZE, mask=shown, other=0.0)
-    return heard, inner + tl.load(bias + which * SIZE + unit)
+def _matrix(values, row, rows, width, column):
+    """Some rows and columns of a matrix; rows beyond its end are zero."""
+    return tl.load(values + row[:, None] * width + column[None, :], mask=(row < rows)[:, None], other=0.0)
 
 
 @triton.jit
-def _gates(told, product, bias, index, unit, shown, SIZE: tl.constexpr):
-    """r, z, n and W_n h + b_n."""
-    heard, inner = _sum(told, product, bias, index, unit, shown, 0, SIZE)
-    reset = sigmoid(heard + inner, False)
-    heard, inner = _sum(told, product, bias, index, unit, shown, 1, SIZE)
-    update = sigmoid(heard + inner, False)
-    heard, inner = _sum(told, product, bias, index, unit, shown, 2, SIZE)
-    return reset, update, tanh(heard + reset * inner, False), inner
-
-
-@triton.jit
-def _forward(told, product, bias, before, after, apart, between, numbers, SIZE: tl.constexpr, ROWS: tl.constexpr):
+def _forward(
+    told,
+    product,
+    weight,
+    bias,
+    before,
+    after,
+    apart,
+    between,
+    episodes,
+    SIZE: tl.constexpr,
+    UNITS: tl.constexpr,
+    MULTIPLY: tl.constexpr,
+    CHUNK: tl.constexpr,
+    ROWS: tl.constexpr,
+):
     """The next state; runs lie `apart` numbers from each other in what is told, and `between` in the states."""
-    run = tl.program_id(1).to(tl.int64)
-    number = tl.program_id(0) * ROWS + tl.arange(0, ROWS)  # of all episodes, end to end
-    shown, unit = number < numbers, number % SIZE
-    index, bias = run * apart + number // SIZE * 3 * SIZE + unit, bias + run * 3 * SIZE
-    _, update, new, _ = _gates(told, product, bias, index, unit, shown, SIZE)
-    state = tl.load(before + run * between + number, mask=shown, other=0.0)
-    tl.store(after + run * between + number, new + update * (state - new), mask=shown)
+    run = tl.program_id(2).to(tl.int64)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    inside, index = (row < episodes)[:, None], row[:, None] * 3 * SIZE + unit[None, :]
+    told, product, bias = told + run * apart, product + run * apart, bias + run * 3 * SIZE + unit
+    before, after = before + run * between, after + run * between
+    if MULTIPLY:
+        weight += run * 3 * SIZE * SIZE
+        of_reset = tl.zeros((ROWS, UNITS), tl.float32)
+        of_update, of_new = of_reset, of_reset
+        for begin in range(0, SIZE, CHUNK):
+            number = begin + tl.arange(0, CHUNK)
+            state = _matrix(before, row, episodes, SIZE, number)
+            column = _matrix(weight, number, SIZE, 3 * SIZE, unit)
+            of_reset = tl.dot(state, column, of_reset, input_precision="tf32x3")
+            column = _matrix(weight, number, SIZE, 3 * SIZE, SIZE + unit)
+            of_update = tl.dot(state, column, of_update, input_precision="tf32x3")
+            column = _matrix(weight, number, SIZE, 3 * SIZE, 2 * SIZE + unit)
+            of_new = tl.dot(state, column, of_new, input_precision="tf32x3")
+        tl.store(product + index, of_reset, mask=inside)
+        tl.store(product + index + SIZE, of_update, mask=inside)
+        tl.store(product + index + 2 * SIZE, of_new, mask=inside)
+    else:
+        of_reset = tl.load(product + index, mask=inside, other=0.0)
+        of_update = tl.load(product + index + SIZE, mask=inside, other=0.0)
+        of_new = tl.load(product + index + 2 * SIZE, mask=inside, other=0.0)
+    _, update, new, _ = _gates(told + index, of_reset, of_update, of_new, bias, inside, SIZE)
+    state = _matrix(before, row, episodes, SIZE, unit)
+    tl.store(after + row[:, None] * SIZE + unit[None, :], new + update * (state - new), mask=inside)
+
+
+@triton.jit
+def _gates(told, of_reset, of_update, of_new, bias, inside, SIZE: tl.constexpr):
+    """r, z, n and W_n h + b_n, from what is told and the products of the state."""
+    heard = tl.load(told, mask=inside, other=0.0)
+    reset = sigmoid(heard + of_reset + tl.load(bias)[None, :], False)
+    heard = tl.load(told + SIZE, mask=inside, other=0.0)
+    update = sigmoid(heard + of_update + tl.load(bias + SIZE)[None, :], False)
+    heard, inner = tl.load(told + 2 * SIZE, mask=inside, other=0.0), of_new + tl.load(bias + 2 * SIZE)[None, :]
+    return reset, update, tanh(heard + reset * inner, False), inner
 
 
 @triton.jit
@@ -55,6 +95,7 @@ def _backward(
     past,
     told,
     product,
+    weight,
     bias,
     before,
     into_told,
@@ -62,27 +103,44 @@ def _backward(
     apart,
     between,
     beside,
-    numbers,
+    episodes,
+    length,
     SIZE: tl.constexpr,
+    UNITS: tl.constexpr,
+    MULTIPLY: tl.constexpr,
+    CHUNK: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """What flows into the gates of one step; `past` [S, N, H] holds what later steps send, then what goes past them."""
-    run = tl.program_id(1).to(tl.int64)
-    number = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    shown, unit = number < numbers, number % SIZE
-    index, bias = run * apart + number // SIZE * 3 * SIZE + unit, bias + run * 3 * SIZE
-    reset, update, new, inner = _gates(told, product, bias, index, unit, shown, SIZE)
-    state = tl.load(before + run * between + number, mask=shown, other=0.0)
-    flow = tl.load(flows + run * beside + number, mask=shown, other=0.0)
-    flow += tl.load(past + run * numbers + number, mask=shown, other=0.0)
+    """What flows into the gates of one step; `past` [S, N, H] holds what goes past those of the next step.
+
+    `length` is how many gates of the next step send something back through the weight: none after the last step.
+    """
+    run = tl.program_id(2).to(tl.int64)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    inside, index = (row < episodes)[:, None], row[:, None] * 3 * SIZE + unit[None, :]
+    told, product, bias = told + run * apart, product + run * apart, bias + run * 3 * SIZE + unit
+    into_told, into_state, past = into_told + run * apart, into_state + run * apart, past + run * episodes * SIZE
+    flow = _matrix(flows + run * beside, row, episodes, SIZE, unit) + _matrix(past, row, episodes, SIZE, unit)
+    if MULTIPLY:
+        later, weight = into_state + episodes * 3 * SIZE, weight + run * 3 * SIZE * SIZE
+        for begin in range(0, length, CHUNK):
+            gate = begin + tl.arange(0, CHUNK)
+            back = tl.load(weight + unit[None, :] * 3 * SIZE + gate[:, None])
+            flow = tl.dot(_matrix(later, row, episodes, 3 * SIZE, gate), back, flow, input_precision="tf32x3")
+    of_reset = tl.load(product + index, mask=inside, other=0.0)
+    of_update = tl.load(product + index + SIZE, mask=inside, other=0.0)
+    of_new = tl.load(product + index + 2 * SIZE, mask=inside, other=0.0)
+    reset, update, new, inner = _gates(told + index, of_reset, of_update, of_new, bias, inside, SIZE)
+    state = _matrix(before + run * between, row, episodes, SIZE, unit)
     into_reset, into_update, into_new, flow = gates_back(flow, state, reset, update, new, inner)
-    tl.store(past + run * numbers + number, flow, mask=shown)
-    tl.store(into_told + index, into_reset, mask=shown)
-    tl.store(into_state + index, into_reset, mask=shown)
-    tl.store(into_told + index + SIZE, into_update, mask=shown)
-    tl.store(into_state + index + SIZE, into_update, mask=shown)
-    tl.store(into_told + index + 2 * SIZE, into_new, mask=shown)
-    tl.store(into_state + index + 2 * SIZE, into_new * reset, mask=shown)
+    tl.store(past + row[:, None] * SIZE + unit[None, :], flow, mask=inside)
+    tl.store(into_told + index, into_reset, mask=inside)
+    tl.store(into_told + index + SIZE, into_update, mask=inside)
+    tl.store(into_told + index + 2 * SIZE, into_new, mask=inside)
+    tl.store(into_state + index, into_reset, mask=inside)
+    tl.store(into_state + index + SIZE, into_update, mask=inside)
+    tl.store(into_state + index + 2 * SIZE, into_new * reset, mask=inside)
 
 
 class WideGru(torch.autograd.Function):
@@ -94,11 +152,13 @@ class WideGru(torch.autograd.Function):
         (S, T, N, _), H = told.shape, weight.shape[1]
         products, states = torch.empty_like(told), told.new_empty(S, T + 1, N, H)
         states[:, 0] = 0
-        grid = tiles("wide GRU", N * H), S
+        grid, strides = (tiles("wide GRU", N), H // UNITS, S), (told.stride(0), states.stride(0))
+        constants = _constants("wide GRU", H, N)
         for t in range(T):
-            torch.bmm(states[:, t], weight, out=products[:, t])
-            given = told[:, t], products[:, t], bias, states[:, t], states[:, t + 1]
-            launch("wide GRU", _forward, grid, *given, told.stride(0), states.stride(0), N * H, SIZE=H)
+            if N > FEW:
+                torch.bmm(states[:, t], weight, out=products[:, t])
+            given = told[:, t], products[:, t], weight, bias, states[:, t], states[:, t + 1]
+            launch("wide GRU", _forward, grid, *given, *strides, N, **constants)
         ctx.save_for_backward(told, weight, bias, products, states)
         return states[:, 1:]
 
@@ -107,10 +167,17 @@ class WideGru(torch.autograd.Function):
         told, weight, bias, products, states = ctx.saved_tensors
         (S, T, N, _), H, flow = told.shape, weight.shape[1], flows[0].contiguous()
         into_told, into_state, past = torch.empty_like(told), torch.empty_like(told), told.new_zeros(S, N, H)
-        grid, strides = (tiles("wide GRU back", N * H), S), (told.stride(0), states.stride(0), flow.stride(0))
+        strides, constants = (told.stride(0), states.stride(0), flow.stride(0)), _constants("wide GRU back", H, N)
+        grid = tiles("wide GRU back", N), H // UNITS, S
         for t in reversed(range(T)):
-            given = flow[:, t], past, told[:, t], products[:, t], bias, states[:, t], into_told[:, t], into_state[:, t]
-            launch("wide GRU back", _backward, grid, *given, *strides, N * H, SIZE=H)
-            past.baddbmm_(into_state[:, t], weight.mT)
+            given = flow[:, t], past, told[:, t], products[:, t], weight, bias, states[:, t]
+            into, length = (into_told[:, t], into_state[:, t]), 3 * H if t < T - 1 else 0
+            launch("wide GRU back", _backward, grid, *given, *into, *strides, N, length, **constants)
+            if N > FEW:
+                past.baddbmm_(into_state[:, t], weight.mT)
         rows = into_state.flatten(1, 2)
         return into_told, outer(states[:, :-1].flatten(1, 2), rows), rows.sum(1)
+
+
+def _constants(name: str, size: int, episodes: int) -> dict[str, int]:
+    return {"SIZE": size, "UNITS": UNITS, "MULTIPLY": episodes <= FEW, "CHUNK": SIZES[name].chunk}
