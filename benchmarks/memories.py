@@ -123,7 +123,8 @@ def warmed(update: Update, device: torch.device) -> tuple[Tensor, Tensor, tuple[
 
 def measured(architecture: Architecture, size: tuple[int, int, int], device: torch.device) -> dict[str, Any]:
     """Both ways compared, then timed."""
-    update, results, row = Update.of(architecture, *size, device), {}, {"runs, episodes, steps": size}
+    update, results = Update.of(architecture, *size, device), {}
+    row: dict[str, Any] = {"runs, episodes, steps": size}
     for used in (True, False):
         with kernels(used):
             results[used] = warmed(update, device)

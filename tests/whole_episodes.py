@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -16,6 +17,9 @@ from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.randomness import initial
 
 S, SHAPE = 2, Shape(observation=5, action=2, horizon=7)
+UNSHRUNK = (Phase.explicit, Phase.generate)
+FEW, SOME = (settings(max_examples=count, phases=UNSHRUNK) for count in (3, 6))
+"""Examples of a test; a smaller one that fails would take long to find."""
 STEPS, ROWS, SEEDS = st.integers(1, 6), st.integers(1, 19), st.integers(0, 10**6)
 
 

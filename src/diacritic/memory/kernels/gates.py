@@ -79,7 +79,8 @@ def step_back(
     What flows into the gates is stored, on the side of the input and on that of the state, where n has the factor r.
     """
     WIDTH: tl.constexpr = state.shape[1]
-    reset, update, new, inner = gates(state, told, row, rows, weights, bias, PRECISION, QUICK)
+    gated = gates(state, told, row, rows, weights, bias, PRECISION, QUICK)
+    reset, update, new, inner = gated  # pyright: ignore[reportGeneralTypeIssues]
     into_reset, into_update, into_new, flow = gates_back(flow, state, reset, update, new, inner)
     into_inner = into_new * reset
     put_third(into_told, into_reset, row, rows, 0, WIDTH)

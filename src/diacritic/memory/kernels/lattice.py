@@ -72,7 +72,8 @@ def _forward(
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     number = tl.arange(0, PADDED)
     weights = entering + run * NUMBERS * WIDTH, leaving + run * NUMBERS * WIDTH
-    inward, outward = _layers(weights[0], weights[1], NUMBERS, PADDED, WIDTH)
+    layers = _layers(weights[0], weights[1], NUMBERS, PADDED, WIDTH)
+    inward, outward = layers  # pyright: ignore[reportGeneralTypeIssues]
     bias = tl.load(leaving_bias + run * NUMBERS + number, mask=number < NUMBERS, other=0.0)[None, :]
     stride = tl.full((PADDED,), 1, tl.int32)
     for k in tl.static_range(NUMBERS - 1):  # pyright: ignore[reportGeneralTypeIssues]
@@ -121,7 +122,8 @@ def _backward(
     run = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     weights = entering + run * NUMBERS * WIDTH, leaving + run * NUMBERS * WIDTH
-    inward, outward = _layers(weights[0], weights[1], NUMBERS, PADDED, WIDTH)
+    layers = _layers(weights[0], weights[1], NUMBERS, PADDED, WIDTH)
+    inward, outward = layers  # pyright: ignore[reportGeneralTypeIssues]
     flow = tl.zeros((ROWS, PADDED), tl.float32)
     begin = (run * STEPS + STEPS - 1) * episodes
     for _ in range(STEPS):

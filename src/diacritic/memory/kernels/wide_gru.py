@@ -73,7 +73,8 @@ def _forward(
         of_reset = tl.load(product + index, mask=inside, other=0.0)
         of_update = tl.load(product + index + SIZE, mask=inside, other=0.0)
         of_new = tl.load(product + index + 2 * SIZE, mask=inside, other=0.0)
-    _, update, new, _ = _gates(told + index, of_reset, of_update, of_new, bias, inside, SIZE)
+    gated = _gates(told + index, of_reset, of_update, of_new, bias, inside, SIZE)
+    _, update, new, _ = gated  # pyright: ignore[reportGeneralTypeIssues]
     state = _matrix(before, row, episodes, SIZE, unit)
     tl.store(after + row[:, None] * SIZE + unit[None, :], new + update * (state - new), mask=inside)
 

@@ -1,8 +1,8 @@
 """GRUs of few and of many numbers by kernels are those of the loop over steps."""
 
 import pytest
-from hypothesis import given, settings
-from whole_episodes import ROWS, SEEDS, STEPS, compare, left_to_the_loop
+from hypothesis import given
+from whole_episodes import FEW, ROWS, SEEDS, STEPS, compare, left_to_the_loop
 
 from diacritic.memory.kernels import wide_gru
 from diacritic.memory.shape import Architecture
@@ -10,13 +10,13 @@ from diacritic.memory.shape import Architecture
 
 @pytest.mark.parametrize("name", ["gru", "gru-chrono"])
 @pytest.mark.parametrize("size", [16, 128])
-@settings(max_examples=3)
+@FEW
 @given(steps=STEPS, rows=ROWS, seed=SEEDS)
 def test_values_and_gradients_are_those_of_the_loop(name: str, size: int, steps: int, rows: int, seed: int) -> None:
     compare(Architecture(width=16, memory=name, state_size=size), steps, rows, seed)
 
 
-@settings(max_examples=3)
+@FEW
 @given(steps=STEPS, rows=ROWS, seed=SEEDS)
 def test_products_of_many_episodes_are_those_of_pytorch(steps: int, rows: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -3,15 +3,15 @@
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
-from whole_episodes import ROWS, SEEDS, STEPS, compare, left_to_the_loop
+from hypothesis import given
+from whole_episodes import FEW, ROWS, SEEDS, STEPS, compare, left_to_the_loop
 
 from diacritic.memory.shape import Architecture
 
 
 @pytest.mark.parametrize("bound", ["none", "tanh", "sphere"])
 @pytest.mark.parametrize(("codes", "start"), [(16, "zero"), (5, "first code")])
-@settings(max_examples=3)
+@FEW
 @given(steps=STEPS, rows=ROWS, seed=SEEDS)
 def test_values_and_gradients_are_those_of_the_loop(
     bound: Literal["none", "tanh", "sphere"],

@@ -1,15 +1,15 @@
 """Codes on a lattice, by kernels and by the loop over steps."""
 
 import pytest
-from hypothesis import given, settings
-from whole_episodes import ROWS, SEEDS, STEPS, compare, left_to_the_loop
+from hypothesis import given
+from whole_episodes import FEW, ROWS, SEEDS, STEPS, compare, left_to_the_loop
 
 from diacritic.memory.shape import Architecture
 
 
 @pytest.mark.parametrize(("name", "codes"), [("fsq", 16), ("fsq", 64), ("lfq", 16), ("lfq", 8)])
 @pytest.mark.parametrize("gradient", ["full", "carousel"])
-@settings(max_examples=3)
+@FEW
 @given(steps=STEPS, rows=ROWS, seed=SEEDS)
 def test_values_and_gradients_are_those_of_the_loop(
     name: str, codes: int, gradient: str, steps: int, rows: int, seed: int
