@@ -2,8 +2,9 @@
 
 Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER] [--sizes 1,8,32,64] [--profile]``. The CUDA part
 has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy. With `--pixels` the
-preset `release` learns from frames instead: 200 updates of 1, 2 and 4 runs, extrapolated to 10,000; `--quick` takes
-tiny sizes, also on the CPU.
+preset `release` learns from frames instead: first every way to compute the convolutions, each checked against the
+strided one; then 200 updates, extrapolated to 10,000. `--whole` takes more learners and cohorts; `--quick` takes tiny
+sizes, also on the CPU.
 FOLDER/training-DEVICE.json (with `--pixels`, pixels-DEVICE.json) grows with every result; a part that fails is recorded
 there and the rest goes on.
 """
@@ -385,23 +386,90 @@ def pixel_speed(data: Data, name: str, runs: int, updates: int, device: str, low
     return row | ({"gib": torch.cuda.max_memory_reserved() / 2**30} if device == "cuda" else {})
 
 
-def pixel_front(data: Data, low: bool, device: str, rows: int, times: int) -> float:
-    """Milliseconds of the convolutions of one run alone, forward and back, on so many frames."""
-    from diacritic.memory.encoders import encoders
-    from diacritic.memory.pixels import features
+FRONTS = {
+    "strided": (),
+    "first layer in blocks": (1, 0, 0),
+    "two layers in blocks": (1, 1, 0),
+    "two layers, first in pairs": (2, 1, 0),
+    "three layers, first in pairs": (2, 1, 1),
+}
+"""Ways to compute the convolutions of the release in bf16, by `Front.blocks`."""
+AGREES = 1.5
+"""A way agrees with the strided one if its errors against fp32 are at most so many times those of strided bf16."""
+
+
+def front_of(blocks: tuple[int, ...], searched: bool = False) -> Callable[[Parameters, Tensor], Tensor]:
+    """The convolutions of the release in bf16, computed in that way."""
+    from diacritic.memory import pixel_blocks, pixels
+
+    front = replace(pixels.FRONTS["beside"], blocks=blocks, searched=searched)
+    if blocks:
+        return lambda parameters, frames: pixel_blocks.in_blocks(front, parameters, frames, torch.bfloat16)
+    return lambda parameters, frames: pixels._in_turn(front, parameters, frames, torch.bfloat16)
+
+
+def front_inputs(data: Data, rows: int, device: str) -> tuple[Parameters, Tensor]:
+    """Weights of the convolutions of one run, and so many frames."""
+    from diacritic.memory.pixels import FRONTS as fronts
     from diacritic.training.randomness import initial
 
-    layers = encoders(data.shape, PRESETS["release"].architecture(Architecture()))
-    own = {name: weight for name, weight in layers.items() if name.startswith("pooled.")}
+    own = {name: weight for name, weight in fronts["beside"].weights().items() if ".out." not in name}
     parameters = {name: value.to(device).requires_grad_() for name, value in initial(own, [0]).items()}
-    frames = data.to(device).frames
-    assert frames is not None
+    assert data.frames is not None
+    return parameters, data.frames[:rows].to(device)
+
+
+def front_errors(blocks: tuple[int, ...], parameters: Parameters, frames: Tensor) -> dict[str, float]:
+    """Relative errors of outputs, and of the worst gradient, against fp32: in that way, strided, and between both."""
+    from diacritic.memory import pixels
+
+    def exact(parameters: Parameters, frames: Tensor) -> Tensor:
+        with pixels.unrounded():
+            return pixels._in_turn(pixels.FRONTS["beside"], parameters, frames, torch.float32)
+
+    results = []
+    for front in (front_of(blocks), front_of(()), exact):
+        seen = front(parameters, frames).float()
+        pull = torch.randn(seen.shape, generator=torch.Generator().manual_seed(1)).to(seen.device)
+        results.append([seen.detach(), *torch.autograd.grad((seen * pull).sum(), list(parameters.values()))])
+    own, strided, truth = results
+    errors = {}
+    for name, first, second in (("", own, truth), ("_strided", strided, truth), ("_apart", own, strided)):
+        apart = [float((a - b).norm() / b.norm()) for a, b in zip(first, second, strict=True)]
+        errors |= {f"output_error{name}": apart[0], f"gradient_error{name}": max(apart[1:])}
+    return errors
+
+
+def pixel_front(data: Data, blocks: tuple[int, ...], searched: bool, device: str, rows: int, times: int) -> Results:
+    """Milliseconds of the convolutions of one run, forward and back, once they agree with the strided ones."""
+    from diacritic.memory.pixel_blocks import timed_choice
+
+    forget()
+    parameters, frames = front_inputs(data, rows, device)
+    errors = front_errors(blocks, parameters, frames[:512])
+    if not all(errors[f"{part}_error"] <= AGREES * errors[f"{part}_error_strided"] for part in ("output", "gradient")):
+        raise ValueError(f"is not the strided front: {errors}")
+    front = front_of(blocks, searched)
 
     def work() -> None:
-        torch.autograd.grad(features(parameters, frames[:rows], low).sum(), list(parameters.values()))
+        with timed_choice(searched):
+            torch.autograd.grad(front(parameters, frames).float().sum(), list(parameters.values()))
 
     work()
-    return 1e3 * clocked(lambda: [work() for _ in range(times)], device) / times
+    work()
+    return {"ms": 1e3 * clocked(lambda: [work() for _ in range(times)], device) / times, "frames": rows} | errors
+
+
+def front_table(results: Results) -> list[str]:
+    """Every way to compute the front beside the strided one."""
+    lines = []
+    slow = number(results, "front: strided", "ms")
+    for key, row in results.items():
+        if key.startswith("front: ") and isinstance(row, dict):
+            errors = f"{row['output_error']:.1e} and {row['gradient_error']:.1e}"
+            told = f"{row['ms']:8.2f} ms, {slow / row['ms']:.2f}× the speed of strided"
+            lines.append(f"{key:45} {told}; agrees; errors against fp32 {errors}")
+    return lines
 
 
 def pixel_forecaster(data: Data, seeds: int, updates: int, device: str) -> float:
@@ -417,24 +485,29 @@ def pixel_forecaster(data: Data, seeds: int, updates: int, device: str) -> float
     return FORECASTER_STEPS * (long - short) / (2 * updates) / seeds
 
 
-def on_pixels(save: Save, device: str, quick: bool) -> None:
-    """The preset `release` on frames, at gap 20 with 448 episodes; `quick` takes a few tiny episodes."""
+def on_pixels(save: Save, device: str, quick: bool, whole: bool) -> None:
+    """The preset `release` on frames, at gap 20 with 448 episodes; `quick` takes a few tiny episodes.
+
+    First the front in every way, then training: one run of each of two learners, four together, the forecaster. The
+    `whole` of it takes further cohorts and learners.
+    """
     data = seen_cues(*((8, 5) if quick else (448, HORIZON)))
-    updates, sizes = (2, (1, 2)) if quick else (200, (1, 2, 4))
-    front = (8, 1) if quick else (304 * HORIZON, 10)
-    low = torch.float32 if device == "cuda" else None
-    for name in PIXELS:
-        for runs in sizes:
-            save(f"{name}_{runs}", lambda name=name, runs=runs: pixel_speed(data, name, runs, updates, device, low))
-    for kind in ("bf16", "fp32"):
-        save(f"front_{kind}_ms", lambda kind=kind: pixel_front(data, kind == "bf16", device, *front))
-    if device == "cuda":
+    size = (8, 1) if quick else (336 * HORIZON, 10)
+    for searched in (False, True) if device == "cuda" else (False,):
+        for name, blocks in FRONTS.items():
+            key = f"front: {name}{', kernels timed' if searched else ''}"
+            save(key, lambda blocks=blocks, searched=searched: pixel_front(data, blocks, searched, device, *size))
+    updates, low = 2 if quick else 200, torch.float32 if device == "cuda" else None
+    cohorts = [("plain", 1, updates), ("event-agnostic", 1, updates), ("plain", 4, -(-updates // 4))]
+    if whole:
+        cohorts += [
+            (name, runs, updates) for name in PIXELS for runs in (1, 2, 4) if (name, runs, updates) not in cohorts
+        ]
+    for name, runs, times in cohorts:
+        save(f"{name}_{runs}", lambda given=(name, runs, times): pixel_speed(data, *given, device, low))
+    save("forecaster_s_per_run", lambda: pixel_forecaster(data, 2, 2 if quick else 20, device))
+    if whole and device == "cuda":
         save("plain_1_exact", lambda: pixel_speed(data, "plain", 1, updates // 4, device, None))
-        torch.backends.cudnn.benchmark = True
-        save("front_bf16_chosen_ms", lambda: pixel_front(data, True, device, *front))
-        save("plain_4_chosen", lambda: pixel_speed(data, "plain", 4, updates, device, low))
-        torch.backends.cudnn.benchmark = False
-    save("forecaster_s_per_run", lambda: pixel_forecaster(data, 2, 2 if quick else 50, device))
 
 
 def threads_ratio(cohort: Cohort, updates: int = 50) -> float:
@@ -482,6 +555,7 @@ def summary(results: Results) -> str:
             said = f"{update:.1f} ms an update, {each:.0f} s per run of 10,000 updates"
             lines.append(f"release on frames, {name}, {runs} together: {said}")
         each = number(results, "forecaster_s_per_run")
+        lines = [*front_table(results), *lines]
         return "\n".join([*lines, f"forecaster on frames: {each:.0f} s per run of 3,000 updates"])
     if "ratio" in results:
         gap, corridor = number(results, "ratio"), number(results, "event_agnostic_ratio")
@@ -521,6 +595,7 @@ def main() -> None:
     options.add_argument("--profile", action="store_true", help="also write a table of the kernels of one update")
     options.add_argument("--pixels", action="store_true", help="the preset release on camera frames instead")
     options.add_argument("--quick", action="store_true", help="with --pixels, tiny sizes")
+    options.add_argument("--whole", action="store_true", help="with --pixels, every learner in cohorts of 1, 2 and 4")
     chosen = options.parse_args()
     if chosen.cuda and not torch.cuda.is_available():
         options.error("--cuda: PyTorch sees no GPU here; use --cpu")
@@ -544,7 +619,7 @@ def main() -> None:
         os.replace(fresh, path)
 
     if chosen.pixels:
-        on_pixels(save, name, chosen.quick)
+        on_pixels(save, name, chosen.quick, chosen.whole)
     elif name == "cuda":
         on_cuda(save, [int(size) for size in chosen.sizes.split(",")], chosen.out, chosen.profile)
     else:

@@ -96,15 +96,21 @@ def test_training_on_frames_is_timed(
     monkeypatch.setattr("sys.path", sys.path.copy())
     run_path(script, run_name="__main__")
     document = json.loads((tmp_path / "pixels-cpu.json").read_text())
-    for name in ("plain", "event-agnostic", "task-informed"):
-        for runs in (1, 2):
-            row = document[f"{name}_{runs}"]
-            assert row["s_for_10000_updates"] == pytest.approx(10 * row["ms_per_update"])
-            assert row["s_per_run"] == pytest.approx(row["s_for_10000_updates"] / runs)
-            assert (row["runs"], row["diverged"]) == (runs, 0)
-    assert all(document[key] > 0 for key in ("front_bf16_ms", "front_fp32_ms", "forecaster_s_per_run"))
+    for name, runs in (("plain", 1), ("event-agnostic", 1), ("plain", 4)):
+        row = document[f"{name}_{runs}"]
+        assert row["s_for_10000_updates"] == pytest.approx(10 * row["ms_per_update"])
+        assert row["s_per_run"] == pytest.approx(row["s_for_10000_updates"] / runs)
+        assert (row["runs"], row["diverged"]) == (runs, 0)
+    assert document["forecaster_s_per_run"] > 0
+    fronts = {key: row for key, row in document.items() if key.startswith("front: ")}
+    assert len(fronts) == 5
+    for key, row in fronts.items():
+        assert row["ms"] > 0
+        assert (0 < row["output_error_apart"] < 0.02) == (key != "front: strided")
+        assert 0 < row["gradient_error"] < 1.5 * row["gradient_error_strided"] < 0.2
     said = capsys.readouterr().out
-    assert f"plain, 2 together: {document['plain_2']['ms_per_update']:.1f} ms an update" in said
+    assert f"plain, 4 together: {document['plain_4']['ms_per_update']:.1f} ms an update" in said
+    assert all(f"{key} " in said for key in fronts)
     assert "nan" not in said
 
 

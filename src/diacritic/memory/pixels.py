@@ -25,6 +25,13 @@ class Front:
     pooled: int
     """Pixels a side that are averaged into one at the end."""
     flat: int = 64 * 4 * 4
+    blocks: tuple[int, ...] = ()
+    """By layer, pixels a side of the blocks that bf16 on CUDA computes (`pixel_blocks`); 0: one by one, strided.
+
+    None: all layers are strided.
+    """
+    searched: bool = False
+    """Whether cuDNN chooses the kernels of blocks by timing them."""
 
     def weights(self, width: int = 128) -> dict[str, Weight]:
         """Convolutions that start as PyTorch's do, and the layer on their output."""
@@ -40,7 +47,7 @@ FRONTS = {
     # 64 → 15 → 6 → 4 pixels a side
     "added": Front("pixels", ((3, 32, 8, 4, 0), (32, 64, 4, 2, 0), (64, 64, 3, 1, 0)), 0.5, 1),
     # 64 → 32 → 16 → 8, in pairs to 4
-    "beside": Front("pooled", ((3, 32, 5, 2, 2), (32, 64, 5, 2, 2), (64, 64, 3, 2, 1)), 0.0, 2),
+    "beside": Front("pooled", ((3, 32, 5, 2, 2), (32, 64, 5, 2, 2), (64, 64, 3, 2, 1)), 0.0, 2, blocks=(2, 1, 0)),
 }
 """By `Architecture.camera`."""
 
@@ -65,14 +72,23 @@ def features(parameters: Parameters, frames: Tensor, rough: bool = False) -> Ten
     front = FRONTS[camera_of(parameters) or "added"]
     last = f"{front.name}.out"
     if rough:
-        seen = _in_turn(front, parameters, frames, torch.bfloat16)
+        seen = _run_by_run(front, parameters, frames, torch.bfloat16)
         lowered = {f"{last}.{part}": parameters[f"{last}.{part}"].to(seen.dtype) for part in ("weight", "bias")}
         return linear(lowered, last, seen).to(parameters[f"{last}.weight"].dtype)
     if not frames.is_cuda:
         return linear(parameters, last, _grouped(front, parameters, frames))
     with unrounded():
-        seen = _in_turn(front, parameters, frames, parameters[f"{front.name}.0.weight"].dtype)
+        seen = _run_by_run(front, parameters, frames, parameters[f"{front.name}.0.weight"].dtype)
     return linear(parameters, last, seen)
+
+
+def _run_by_run(front: Front, parameters: Parameters, frames: Tensor, kind: torch.dtype) -> Tensor:
+    """Outputs of the convolutions in that precision; bf16 on CUDA is computed in blocks."""
+    if frames.is_cuda and kind == torch.bfloat16 and front.blocks:
+        from diacritic.memory.pixel_blocks import in_blocks
+
+        return in_blocks(front, parameters, frames, kind)
+    return _in_turn(front, parameters, frames, kind)
 
 
 @contextmanager

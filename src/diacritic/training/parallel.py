@@ -128,8 +128,14 @@ def seen(data: Data, shown: Inputs, drawn: Tensor | None) -> Inputs:
     if drawn is None:
         return shown
     row = origins(data, drawn, len(drawn))
-    symbol, frame = (None if values is None else values[row] for values in (shown.symbol, shown.frame))
+    symbol = None if shown.symbol is None else shown.symbol[row]
+    frame = None if shown.frame is None else _frames_at(shown.frame, row)
     return Inputs(shown.observation[row], shown.previous[row], symbol, frame)
+
+
+def _frames_at(frames: Tensor, row: Tensor) -> Tensor:
+    """Frames of these rows, copied eight bytes at a time."""
+    return frames.flatten(1).view(torch.int64)[row].view(torch.uint8).unflatten(-1, frames.shape[1:])
 
 
 def origins(data: Data, drawn: Tensor | None, runs: int) -> Tensor:

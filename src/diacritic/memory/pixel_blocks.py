@@ -1,0 +1,138 @@
+"""The convolutions of a camera front on blocks of pixels, which a GPU computes faster than strided ones.
+
+A convolution of stride s whose outputs come in blocks of b × b pixels is one of stride 1 on blocks of s·b × s·b
+pixels; a block's pixels are its channels. The sums are the same, and the added weights are zeros. So the first layer
+reads many channels instead of three, no gradient goes back through a stride, and outputs in blocks are what the next
+layer reads. The first layer's bias is the weight of a channel that is one everywhere.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from diacritic.memory.layers import Parameters
+from diacritic.memory.pixels import SIDE, Front
+
+_WHOLE = 16
+"""Channels of the first layer are a multiple of this."""
+
+
+def in_blocks(front: Front, parameters: Parameters, frames: Tensor, kind: torch.dtype) -> Tensor:
+    """Outputs of the convolutions, run by run in that precision, [runs, rows, ·], as `front.blocks` says."""
+    runs = len(parameters[f"{front.name}.0.weight"])
+    block = front.layers[0][3] * front.blocks[0]
+    shared = byte_blocks(frames, block, kind) if frames.dim() == 4 else None
+    outputs = []
+    for run in range(runs):
+        x = byte_blocks(frames[run], block, kind) if shared is None else shared
+        for k in range(len(front.layers)):
+            kernel, bias = (parameters[f"{front.name}.{k}.{part}"][run] for part in ("weight", "bias"))
+            x = _layer(front, k, x, kernel, bias)
+        x = F.avg_pool2d(x, front.pooled) if front.pooled > 1 else x
+        outputs.append(x.flatten(1))
+    return torch.stack(outputs)
+
+
+def _layer(front: Front, k: int, x: Tensor, kernel: Tensor, bias: Tensor | None) -> Tensor:
+    """One convolution and its ReLU, in the blocks that the next one reads."""
+    *_, stride, padding = front.layers[k]
+    if k == 0:
+        kernel = kernel / 255
+    if front.blocks[k]:
+        kernel, stride, padding = blocked(kernel, stride, padding, front.blocks[k]), 1, 1
+    if k == 0 and bias is not None:
+        kernel, bias = _with_bias(kernel, bias, x.shape[1]), None
+    kernel = kernel.to(x.dtype).contiguous(memory_format=torch.channels_last)
+    x = _Convolution.apply(x, kernel, stride, padding, front.searched)
+    read = front.layers[k + 1][3] * front.blocks[k + 1] if k + 1 < len(front.layers) else 1
+    return rectified(x, bias, max(1, read // max(1, front.blocks[k])))
+
+
+def blocked(kernel: Tensor, stride: int, padding: int, outputs: int) -> Tensor:
+    """The kernel [outputs² · O, (stride · outputs)² · C, 3, 3] of stride 1 and padding 1 that does the same on blocks.
+
+    A block's channels are ordered by line, column and channel of its pixels.
+    """
+    made, read, taps, _ = kernel.shape
+    side = stride * outputs
+    before = [side + stride * at - padding for at in range(outputs)]
+    if min(before) < 0 or max(before) + taps > 3 * side:
+        raise ValueError(f"blocks: {taps} taps reach beyond the blocks beside one of {side} pixels")
+    parts = []
+    for line in before:
+        for column in before:
+            whole = F.pad(kernel, (column, 3 * side - taps - column, line, 3 * side - taps - line))
+            tiled = whole.view(made, read, 3, side, 3, side).permute(0, 3, 5, 1, 2, 4)
+            parts.append(tiled.reshape(made, side * side * read, 3, 3))
+    return torch.cat(parts)
+
+
+def _with_bias(kernel: Tensor, bias: Tensor, channels: int) -> Tensor:
+    """The kernel for so many channels, the first of which after its own is one everywhere; the others are zero."""
+    more = channels - kernel.shape[1]
+    column = bias.repeat(len(kernel) // len(bias)).view(-1, 1, 1, 1)
+    return torch.cat([kernel, F.pad(column, (1, 1, 1, 1, 0, more - 1))], 1)
+
+
+def byte_blocks(frames: Tensor, block: int, kind: torch.dtype) -> Tensor:
+    """Bytes [rows, 64, 64, 3] as blocks, [rows, channels, 64 / block, 64 / block], channels-last.
+
+    After the channels of a block's pixels comes one that is one everywhere, then zeros up to a multiple of 16.
+    """
+    own = 3 * block * block
+    channels = _WHOLE * (own // _WHOLE + 1)
+    if frames.is_cuda:
+        from diacritic.memory import pixel_kernels
+
+        return pixel_kernels.byte_blocks(frames, block, channels, kind)
+    across = SIDE // block
+    x = frames.view(-1, across, block, across, 3 * block).transpose(2, 3).flatten(3).to(kind)
+    return F.pad(F.pad(x, (0, 1), value=1.0), (0, channels - own - 1)).movedim(-1, 1)
+
+
+def rectified(x: Tensor, bias: Tensor | None, fold: int) -> Tensor:
+    """ReLU of x [rows, C, n, n] and its bias, in blocks: [rows, fold² · C, n / fold, n / fold], channels-last."""
+    if x.is_cuda:
+        from diacritic.memory import pixel_kernels
+
+        return pixel_kernels.Rectified.apply(x, bias, fold)
+    y = x if bias is None else (x + bias.view(-1, 1, 1)).to(x.dtype)
+    y = torch.relu(y).movedim(1, -1)
+    rows, across, _, channels = y.shape
+    y = y.reshape(rows, across // fold, fold, across // fold, fold, channels).transpose(2, 3)
+    return y.flatten(3).movedim(-1, 1)
+
+
+class _Convolution(torch.autograd.Function):
+    """A convolution; where it is `searched`, cuDNN chooses its kernels by timing them, forward and back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, kernel: Tensor, stride: int, padding: int, searched: bool) -> Tensor:
+        ctx.save_for_backward(x, kernel)
+        ctx.how = stride, padding, searched
+        with timed_choice(searched):
+            return F.conv2d(x, kernel, None, stride, padding)
+
+    @staticmethod
+    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
+        x, kernel = ctx.saved_tensors
+        stride, padding, searched = ctx.how
+        wanted = [*ctx.needs_input_grad[:2], False]
+        how = [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1
+        with timed_choice(searched):
+            back, into, _ = torch.ops.aten.convolution_backward(flows[0], x, kernel, None, *how, wanted)
+        return back, into, None, None, None
+
+
+@contextmanager
+def timed_choice(searched: bool) -> Iterator[None]:
+    """Within, cuDNN times its kernels for shapes that it has not met and takes the fastest; else as it is set."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = searched or before
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
