@@ -204,6 +204,8 @@ class Export(Catalogue):
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out") / "export"
     """The folder."""
+    cohort: int | None = None
+    """Runs of a cohort at most, by default 32; results come cohort by cohort, so that small ones come sooner."""
     selection: Annotated[Selection, tyro.conf.arg(name="")] = field(default_factory=Selection)
     paths: Annotated[StudyPaths, tyro.conf.arg(name="")] = field(default_factory=StudyPaths)
 
@@ -212,6 +214,7 @@ class Export(Catalogue):
             from diacritic.files.lock import disk_faults, locked
             from diacritic.studies.engine import missing_cells
             from diacritic.studies.job_manifest import export, pack
+            from diacritic.training.cohort_batching import RUNS
 
             settings = self.paths.settings(self.out, quick=self.selection.quick)
             studies = self.chosen()
@@ -221,7 +224,8 @@ class Export(Catalogue):
                 said = "all its recorded cells are in the ledger" if wanted else "has no recorded cells"
                 raise UserError(" ".join(study.name for study in studies), f"{said}; there is nothing to export")
             with disk_faults(), locked(self.out):
-                train_jobs, placed = pack(cells, settings.demos, settings.forecaster_steps)
+                most = RUNS if self.cohort is None else self.cohort
+                train_jobs, placed = pack(cells, settings.demos, settings.forecaster_steps, most)
                 export(train_jobs, placed, self.out, settings.demos)
             size = sum(path.stat().st_size for path in (self.out / "demos").iterdir())
             runs = sum(len(train_job.runs) for train_job in train_jobs)

@@ -28,9 +28,12 @@ class Placed:
 
 
 def pack(
-    cells: Iterable[Cell], folder: Path = DEMOS, forecaster_steps: int = FORECASTER_STEPS
+    cells: Iterable[Cell], folder: Path = DEMOS, forecaster_steps: int = FORECASTER_STEPS, most: int = RUNS
 ) -> tuple[list[TrainJob], list[Placed]]:
-    """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts."""
+    """Cells that differ only in numbers (β, learning rate, auxiliary weight, seeds) as runs of the same cohorts, of at
+    most so many runs."""
+    if most < 1:
+        raise UserError("--cohort", f"{most} runs are not a cohort; give at least 1")
     groups: dict[tuple[object, ...], dict[Run, None]] = {}
     wanted = list(cells)
     trained = [*dict.fromkeys(former for cell in wanted for former in _formers(cell)), *wanted]
@@ -44,7 +47,7 @@ def pack(
     for cell in trained:
         kind = _kind(cell)
         different = tuple(groups.pop(kind, {}))
-        for runs in (different[first : first + RUNS] for first in range(0, len(different), RUNS)):
+        for runs in (different[first : first + most] for first in range(0, len(different), most)):
             name, digest = recording_name(cell), recording(cell, folder).digest
             train_job = TrainJob(
                 name,

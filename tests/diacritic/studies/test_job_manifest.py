@@ -65,6 +65,15 @@ def test_large_cohorts_are_cut(demos: Path):
     assert placed[0].positions[RUNS] == (train_jobs[1].name, 0)
 
 
+def test_cohorts_are_as_small_as_they_are_asked_to_be(demos: Path):
+    train_jobs, placed = pack([replace(PLAIN, seeds=5)], demos, most=2)
+    assert [[run.seed for run in train_job.runs] for train_job in train_jobs] == [[0, 1], [2, 3], [4]]
+    assert placed[0].positions[3] == (train_jobs[1].name, 1)
+    assert len({train_job.plan_digest for train_job in train_jobs}) == 1  # other runs beside them decide nothing
+    with pytest.raises(UserError, match="--cohort: 0 runs are not a cohort"):
+        pack([PLAIN], demos, most=0)
+
+
 def test_the_folder_is_read_as_it_was_written(tmp_path: Path, demos: Path):
     train_jobs, placed = exported([PLAIN, FREE], tmp_path, demos)
     jobs, cells = read_placed(tmp_path)

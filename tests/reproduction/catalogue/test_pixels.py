@@ -12,6 +12,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.recordings import recording_name
 from diacritic.tasks.registry import make as make_task
 from reproduction.catalogue import pixels
+from reproduction.paper import Paper
 from reproduction.verdicts import Range
 
 EPISODES = 32
@@ -64,4 +65,29 @@ def test_the_recording_of_the_long_gap_is_probed(monkeypatch: pytest.MonkeyPatch
     probes = [figure for figure in pixels.STUDY.figures if figure.block == "pixels.probe"]
     actual = [probe.measured() for probe in probes if probe.measured is not None]
     assert actual == [Range(0.04, 0.04), Range(0.05, 0.05), Range(0.04, 0.04)]
-    assert asked == ["two-cues-gap20-v2-pixels-640-s0"] * 3
+    assert asked == ["two-cues-gap20-v2-pixels-576-s0"] * 3
+
+
+def test_cells_have_the_settings_of_the_release():
+    """release.md: N = 448 of 512 at gap 6; β = 0.002 for plain training and its scaffold there, 0.001 everywhere else."""
+    assert {(cell.preset, cell.demonstrations, cell.steps, cell.codes) for cell in pixels.CELLS} == {
+        ("release", 448, 10_000, 16)
+    }
+    gaps = {cell: dict(cell.task.parameters)["gap"] for cell in pixels.CELLS}
+    doubled = {(gaps[cell], cell.learner) for cell in pixels.CELLS if cell.beta == 2e-3}
+    assert doubled == {(6, "plain"), (6, "scaffold")}
+    seeds = {cell.learner: cell.seeds for cell in pixels.CELLS if gaps[cell] == 20}
+    assert {cell.beta for cell in pixels.CELLS if gaps[cell] == 20} == {1e-3}
+    assert seeds.pop("event-agnostic-kept") == 8
+    assert set(seeds.values()) == {16}
+    assert set(seeds) == {"plain", "task-informed", "event-agnostic", "event-agnostic-40"}
+
+
+def test_the_two_studies_of_plain_training_at_gap_6_are_compared_apart():
+    """The mean success of one cannot come from the policies of the other."""
+    plain = [cell for cell in pixels.CELLS if cell.learner == "plain" and dict(cell.task.parameters)["gap"] == 6]
+    told = {cell.beta: cell.reference for cell in plain}
+    assert {beta: (one.block, one.sufficient, one.success) for beta, one in told.items() if isinstance(one, Paper)} == {
+        1e-3: ("table.pxgeneric", (2, 8), 0.17),
+        2e-3: ("pixels.plain", (2, 8), None),
+    }
