@@ -87,7 +87,8 @@ def teacher_forced(
     for t in range(demos.steps):
         seen = policy_view(task, demos.observations[t], demos.frames)
         before = None if t == 0 else each(demos.actions[t - 1])
-        frames = None if demos.frames is None else each(demos.frames[t])
+        shown = None if demos.frames is None else demos.frames[t]
+        frames = None if shown is None else np.broadcast_to(shown, (player.runs, *shown.shape))  # one copy for all
         code, action = player.step(each(seen), before, each(symbols[t]), frames)
         codes.append(code)
         actions.append(action)

@@ -64,8 +64,7 @@ class Policies:
             before = torch.zeros(*seen.shape[:2], size)
         else:
             before = self.scale.shrink(torch.from_numpy(np.ascontiguousarray(previous, np.float32)))
-        pictures = None if frames is None else torch.from_numpy(np.ascontiguousarray(frames))
-        inputs = Inputs(observation, before, self._one_hot(symbols), pictures)
+        inputs = Inputs(observation, before, self._one_hot(symbols), None if frames is None else _pictures(frames))
         self._state, record = self.memory.step(self.parameters, self.architecture, self._state, inputs)
         actions = act(self.parameters, self.architecture, record)
         return record.code.numpy(), self.scale.act(actions).numpy()
@@ -79,6 +78,12 @@ class Policies:
         number = symbols_read(self.parameters)
         seen = torch.from_numpy(np.where((symbols >= 0) & (symbols < number), symbols, number)).long()
         return torch.nn.functional.one_hot(seen, number + 1)[..., :number].float()
+
+
+def _pictures(frames: Frames) -> Tensor:
+    """Camera frames [S, E, 64, 64, 3]; without the axis of runs where all see the same ones in memory."""
+    same = len(frames) > 1 and frames.strides[0] == 0
+    return torch.from_numpy(np.array(frames[0]) if same else np.ascontiguousarray(frames))
 
 
 class RunPolicy:

@@ -8,8 +8,10 @@ import torch
 from carrier_twin import lively
 
 from certify.errors import UserError
+from diacritic.memory import pixels, sole_carrier
+from diacritic.memory.layers import Parameters
 from diacritic.memory.scale import Scale
-from diacritic.memory.shape import Architecture
+from diacritic.memory.shape import Architecture, Shape
 from diacritic.rollout.policies import Policies, stack_scales
 from diacritic.training.cohort import Cohort, Plan, Run, initial_weights
 from diacritic.training.learner import learner
@@ -101,3 +103,28 @@ def test_a_control_that_reads_symbols_needs_a_binner() -> None:
     cohort, scale = cohort_of("matched")
     with pytest.raises(UserError, match="binner: this control reads the symbol"):
         watched(Policies(cohort.parameters, cohort.plan.carrier, scale), symbols=False)
+
+
+def test_frames_that_all_runs_share_are_encoded_as_one_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, carrier = Shape(11, 4, frames=True), preset("release").architecture(Architecture())
+    layers = sole_carrier.weights(shape, carrier)
+    for term in learner("plain").terms:
+        layers |= term.weights(shape, carrier)
+    scale = Scale(torch.zeros(11), torch.ones(11), torch.zeros(4), torch.ones(4))
+    policies = Policies(lively(layers, range(RUNS), torch.float32), carrier, scale)
+    frames, asked, features = DRAW.integers(0, 256, (N, 64, 64, 3), np.uint8), [], pixels.features
+
+    def watched(parameters: Parameters, frames: torch.Tensor, rough: bool = False) -> torch.Tensor:
+        asked.append(tuple(frames.shape[:-3]))
+        return features(parameters, frames, rough)
+
+    monkeypatch.setattr(pixels, "features", watched)
+    seen = np.repeat(DRAW.normal(size=(1, N, 11)), RUNS, 0)
+    results = []
+    for given in (np.repeat(frames[None], RUNS, 0), np.broadcast_to(frames, (RUNS, *frames.shape))):
+        policies.begin(N)
+        results.append(policies.step(seen, None, None, given))
+    assert asked == [(RUNS, N), (N,)]
+    np.testing.assert_array_equal(results[1][0], results[0][0])
+    np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-4, atol=1e-5)
+    assert not np.allclose(results[0][1][0], results[0][1][1])

@@ -69,7 +69,7 @@ def test_the_recording_of_the_long_gap_is_probed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_cells_have_the_settings_of_the_release():
-    """release.md: N = 448 of 512 at gap 6; β = 0.002 for plain training and its scaffold there, 0.001 everywhere else."""
+    """release.md: N = 448 of 512 at gap 6; β = 0.002 for plain training and its scaffold there, else 0.001."""
     assert {(cell.preset, cell.demonstrations, cell.steps, cell.codes) for cell in pixels.CELLS} == {
         ("release", 448, 10_000, 16)
     }

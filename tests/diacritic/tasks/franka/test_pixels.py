@@ -26,6 +26,20 @@ def test_crop_is_the_mean_over_overlapping_pixels() -> None:
         np.testing.assert_allclose(small[i, j], total / (1.125 * 1.5), atol=0.5001)
 
 
+def test_crop_is_rounded_as_the_exact_mean_is() -> None:
+    """In float64 by the areas; no mean lies half-way between bytes, since 27 parts are an odd number."""
+    made = np.random.default_rng(1)
+    edges = [np.arange(65) * size / 64 for size in (72, 96)]
+    tall, wide = (
+        np.maximum(0, np.minimum(edge[1:, None], np.arange(1, size + 1)) - np.maximum(edge[:-1, None], np.arange(size)))
+        for edge, size in zip(edges, (72, 96), strict=True)
+    )
+    for most in (2, 256):
+        frame = made.integers(0, most, (128, 128, 3), dtype=np.uint8) * np.uint8(255 // (most - 1))
+        mean = np.einsum("ih,hwc,jw->ijc", tall, frame[40:112, 16:112].astype(float), wide) / (1.125 * 1.5)
+        np.testing.assert_array_equal(table_crop(frame), np.rint(mean))
+
+
 def test_the_camera_stands_where_the_release_has_it() -> None:
     model = scene.model(False)
     camera = pixels.mj.mj_name2id(model, int(pixels.mj.mjtObj.mjOBJ_CAMERA), "table")
