@@ -1,5 +1,6 @@
 """Every row has one program, and every size one that products take."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from diacritic.memory.kernels.launch import SIZES, compiled_ahead, launch, padded, pieced, shares, tiles
+from diacritic.memory.kernels import launch as launching
+from diacritic.memory.kernels.launch import SIZES, compiled_ahead, launch, padded, pieced, shares, tiles, usable
 
 
 @given(rows=st.integers(1, 10**5), runs=st.integers(1, 500), name=st.sampled_from(sorted(SIZES)))
@@ -35,6 +37,21 @@ def test_every_code_is_in_one_piece(size: int, name: str) -> None:
     assert piece & (piece - 1) == 0
     assert 16 <= piece <= SIZES[name].chunk
     assert piece * pieces >= size > piece * (pieces - 1)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_kernels_of_memories_need_a_gpu_triton_and_single_precision(
+    installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launching, "_installed", lambda: installed)
+
+    def on(device: str, dtype: torch.dtype) -> bool:
+        values: Any = SimpleNamespace(is_cuda=device == "cuda", dtype=dtype)
+        return usable(values)
+
+    assert on("cuda", torch.float32) == installed
+    assert not on("cuda", torch.float64)
+    assert not on("cpu", torch.float32)
 
 
 class Doubling:
