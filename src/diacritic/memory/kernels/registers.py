@@ -183,8 +183,8 @@ class InTurn(torch.autograd.Function):
 def follow(parameters: Parameters, x: Tensor, steps: int, count: int) -> Tensor:
     """What every step reads of the registers after it, [S, T·N, d], from x_t [S, T·N, d]."""
     size = x.shape[-1]
-    query = torch.bmm(linear(parameters, "cell.query", x), parameters["cell.key.weight"].mT) * size**-0.5
-    parts = {}
+    parts = {"key.weight": parameters["cell.key.weight"].mT}
+    query = linear(parts, "key", linear(parameters, "cell.query", x)) * size**-0.5
     for name in ("cell.new", "cell.write"):
         of_input, of_read = parameters[f"{name}.weight"].split(size, 1)
         parts |= {f"{name}.weight": of_input, f"{name}.bias": parameters[f"{name}.bias"], name: of_read}
