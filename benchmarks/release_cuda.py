@@ -23,11 +23,11 @@ sys.path.insert(0, str(ROOT / "src"))
 import torch  # noqa: E402
 from torch import Tensor  # noqa: E402
 
+from diacritic.memory.kernels import launch as kernels  # noqa: E402
 from diacritic.memory.layers import Parameters  # noqa: E402
 from diacritic.training import reference  # noqa: E402
 from diacritic.training.cohort import Cohort, Plan, Run, rounded_products  # noqa: E402
 from diacritic.training.data import Data, from_arrays  # noqa: E402
-from diacritic.training.kernels import launch as kernels  # noqa: E402
 from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import preset  # noqa: E402
 
@@ -216,13 +216,13 @@ def perceptron_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
 
 def path_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
     """One pass of a scaffold's continuous path forward and back, of random values."""
-    from diacritic.training.kernels.path import Path
+    from diacritic.memory.kernels.narrow_gru import NarrowGru
 
     given = normal(runs, T * N, 96), normal(runs, 32, 96), normal(runs, 32)
     pull = torch.randn(runs, T * N, 32, device="cuda")
 
     def work(rough: bool) -> None:
-        states = Path.apply(*given, T, "tf32" if rough else "tf32x3")
+        states = NarrowGru.apply(*given, T, "tf32" if rough else "tf32x3")
         torch.autograd.grad(states, given, pull)
 
     return work
@@ -248,7 +248,7 @@ def chains_work(T: int, N: int, runs: int) -> Callable[[bool], None]:
 WORKS = (
     (("recurrence", "recurrence back"), recurrence_work),
     (("perceptron", "perceptron back"), perceptron_work),
-    (("path", "path back"), path_work),
+    (("narrow GRU", "narrow GRU back"), path_work),
     (("chains", "chains back", "chain head", "chain sums"), chains_work),
 )
 """Kernels whose cuts are tried, and what starts them."""
