@@ -82,7 +82,7 @@ class Policies:
 
 def _pictures(frames: Frames) -> Tensor:
     """Camera frames [S, E, 64, 64, 3]; without the axis of runs where all see the same ones in memory."""
-    same = len(frames) > 1 and frames.strides[0] == 0
+    same = len(frames) == 1 or frames.strides[0] == 0
     return torch.from_numpy(np.array(frames[0]) if same else np.ascontiguousarray(frames))
 
 

@@ -128,3 +128,8 @@ def test_frames_that_all_runs_share_are_encoded_as_one_copy(monkeypatch: pytest.
     np.testing.assert_array_equal(results[1][0], results[0][0])
     np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-4, atol=1e-5)
     assert not np.allclose(results[0][1][0], results[0][1][1])
+    alone = Policies({name: value[:1] for name, value in policies.parameters.items()}, carrier, scale)
+    alone.begin(N)
+    codes, actions = alone.step(seen[:1], None, None, np.broadcast_to(frames, (1, *frames.shape)))  # not writable
+    np.testing.assert_array_equal(codes[0], results[0][0][0])
+    np.testing.assert_allclose(actions[0], results[0][1][0], rtol=1e-4, atol=1e-5)
