@@ -252,13 +252,11 @@ def first_update(data: Data) -> float:
     return clocked(begin, "cuda")
 
 
-def profile(data: Data, path: Path) -> str:
-    """The kernels of one update of 32 runs, dearest first, as a table in a file."""
+def profile(cohort: Cohort, path: Path) -> str:
+    """The kernels of one update, dearest first, as a table in a file."""
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as profiler
 
-    forget()
-    cohort = Cohort(plan_of(32, low=torch.bfloat16), data, "cuda")
     for _ in range(3):
         cohort.update()
     wait("cuda")
@@ -325,7 +323,9 @@ def on_cuda(save: Save, sizes: list[int], folder: Path, profiled: bool) -> None:
     save("first_update_s", lambda: first_update(data))
     save("carousel_32", lambda: speed(data, 32))
     if profiled:
-        save("profile", lambda: profile(data, folder / "training-profile.txt"))
+        forget()
+        path = folder / "training-profile.txt"
+        save("profile", lambda: profile(Cohort(plan_of(32, low=torch.bfloat16), data, "cuda"), path))
     save("literal_loop_s_per_run", lambda: literal_seconds(data))
     for runs in sizes:
         if runs != 32:
@@ -373,11 +373,16 @@ def seen_cues(episodes: int, horizon: int = HORIZON) -> Data:
     )
 
 
-def pixel_speed(data: Data, name: str, runs: int, updates: int, device: str, low: torch.dtype | None) -> Results:
-    """Milliseconds per update of stacked runs on frames; seconds of 10,000 updates, of all runs and of each."""
+def seeing(data: Data, name: str, runs: int, device: str, low: torch.dtype | None) -> Cohort:
+    """Runs of a learner in the settings of the release, on frames."""
     forget()
     seeds = tuple(Run(seed) for seed in range(runs))
-    cohort = Cohort(Plan(learner(name), PRESETS["release"], seeds, UPDATES, batch=512, low=low), data, device)
+    return Cohort(Plan(learner(name), PRESETS["release"], seeds, UPDATES, batch=512, low=low), data, device)
+
+
+def pixel_speed(data: Data, name: str, runs: int, updates: int, device: str, low: torch.dtype | None) -> Results:
+    """Milliseconds per update of stacked runs on frames; seconds of 10,000 updates, of all runs and of each."""
+    cohort = seeing(data, name, runs, device, low)
     first = clocked(lambda: cohort.advance(2), device)
     seconds = clocked(lambda: cohort.advance(updates), device) / updates
     row = {"runs": runs, "updates": updates, "first_updates_s": first, "ms_per_update": 1e3 * seconds}
@@ -485,11 +490,11 @@ def pixel_forecaster(data: Data, seeds: int, updates: int, device: str) -> float
     return FORECASTER_STEPS * (long - short) / (2 * updates) / seeds
 
 
-def on_pixels(save: Save, device: str, quick: bool, whole: bool) -> None:
+def on_pixels(save: Save, device: str, quick: bool, whole: bool, profiled: Path | None) -> None:
     """The preset `release` on frames, at gap 20 with 448 episodes; `quick` takes a few tiny episodes.
 
     First the front in every way, then training: one run of each of two learners, four together, the forecaster. The
-    `whole` of it takes further cohorts and learners.
+    `whole` of it takes further cohorts and learners; the kernels of an update are `profiled` into a file.
     """
     data = seen_cues(*((8, 5) if quick else (448, HORIZON)))
     size = (8, 1) if quick else (336 * HORIZON, 10)
@@ -503,6 +508,8 @@ def on_pixels(save: Save, device: str, quick: bool, whole: bool) -> None:
         cohorts += [
             (name, runs, updates) for name in PIXELS for runs in (1, 2, 4) if (name, runs, updates) not in cohorts
         ]
+    if profiled is not None and device == "cuda":
+        save("profile", lambda: profile(seeing(data, "plain", 1, device, low), profiled))
     for name, runs, times in cohorts:
         save(f"{name}_{runs}", lambda given=(name, runs, times): pixel_speed(data, *given, device, low))
     save("forecaster_s_per_run", lambda: pixel_forecaster(data, 2, 2 if quick else 20, device))
@@ -619,7 +626,7 @@ def main() -> None:
         os.replace(fresh, path)
 
     if chosen.pixels:
-        on_pixels(save, name, chosen.quick, chosen.whole)
+        on_pixels(save, name, chosen.quick, chosen.whole, chosen.out / "pixels-profile.txt" if chosen.profile else None)
     elif name == "cuda":
         on_cuda(save, [int(size) for size in chosen.sizes.split(",")], chosen.out, chosen.profile)
     else:
