@@ -403,11 +403,11 @@ AGREES = 1.5
 """A way agrees with the strided one if its errors against fp32 are at most so many times those of strided bf16."""
 
 
-def front_of(blocks: tuple[int, ...], searched: bool = False) -> Callable[[Parameters, Tensor], Tensor]:
+def front_of(blocks: tuple[int, ...]) -> Callable[[Parameters, Tensor], Tensor]:
     """The convolutions of the release in bf16, computed in that way."""
     from diacritic.memory import pixel_blocks, pixels
 
-    front = replace(pixels.FRONTS["beside"], blocks=blocks, searched=searched)
+    front = replace(pixels.FRONTS["beside"], blocks=blocks)
     if blocks:
         return lambda parameters, frames: pixel_blocks.in_blocks(front, parameters, frames, torch.bfloat16)
     return lambda parameters, frames: pixels._in_turn(front, parameters, frames, torch.bfloat16)
@@ -445,20 +445,17 @@ def front_errors(blocks: tuple[int, ...], parameters: Parameters, frames: Tensor
     return errors
 
 
-def pixel_front(data: Data, blocks: tuple[int, ...], searched: bool, device: str, rows: int, times: int) -> Results:
+def pixel_front(data: Data, blocks: tuple[int, ...], device: str, rows: int, times: int) -> Results:
     """Milliseconds of the convolutions of one run, forward and back, once they agree with the strided ones."""
-    from diacritic.memory.pixel_blocks import timed_choice
-
     forget()
     parameters, frames = front_inputs(data, rows, device)
     errors = front_errors(blocks, parameters, frames[:512])
     if not all(errors[f"{part}_error"] <= AGREES * errors[f"{part}_error_strided"] for part in ("output", "gradient")):
         raise ValueError(f"is not the strided front: {errors}")
-    front = front_of(blocks, searched)
+    front = front_of(blocks)
 
     def work() -> None:
-        with timed_choice(searched):
-            torch.autograd.grad(front(parameters, frames).float().sum(), list(parameters.values()))
+        torch.autograd.grad(front(parameters, frames).float().sum(), list(parameters.values()))
 
     work()
     work()
@@ -498,10 +495,8 @@ def on_pixels(save: Save, device: str, quick: bool, whole: bool, profiled: Path 
     """
     data = seen_cues(*((8, 5) if quick else (448, HORIZON)))
     size = (8, 1) if quick else (336 * HORIZON, 10)
-    for searched in (False, True) if device == "cuda" else (False,):
-        for name, blocks in FRONTS.items():
-            key = f"front: {name}{', kernels timed' if searched else ''}"
-            save(key, lambda blocks=blocks, searched=searched: pixel_front(data, blocks, searched, device, *size))
+    for name, blocks in FRONTS.items():
+        save(f"front: {name}", lambda blocks=blocks: pixel_front(data, blocks, device, *size))
     updates, low = 2 if quick else 200, torch.float32 if device == "cuda" else None
     cohorts = [("plain", 1, updates), ("event-agnostic", 1, updates), ("plain", 4, -(-updates // 4))]
     if whole:

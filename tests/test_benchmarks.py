@@ -61,6 +61,16 @@ def test_a_run_on_frames_takes_as_long_as_the_page_says():
     assert said in " ".join((ROOT / "docs" / "training.md").read_text().split())
 
 
+def test_memories_are_as_fast_as_the_page_of_the_arena_says():
+    memories = json.loads((ROOT / "results" / "benchmarks" / "memories-cuda.json").read_text())["memories"]
+    rows = [cases["long"] for cases in memories.values()]
+    times, ratios = (sorted(row[key] for row in rows) for key in ("kernels, ms", "times faster"))
+    said = (
+        f"steps takes {times[0]:.1f} to {times[-1]:.1f} ms, {ratios[0]:.1f} to {ratios[-1]:.1f} times less than a loop"
+    )
+    assert said in " ".join((ROOT / "docs" / "arena.md").read_text().split())
+
+
 def test_distinct_restarts_lose_no_sufficient_seed():
     cells = json.loads((ROOT / "results" / "benchmarks" / "restarts-cuda.json").read_text())["cells"]
     assert {(cell["sufficient_before"], cell["sufficient_after"], cell["seeds"]) for cell in cells} == {(8, 8, 8)}

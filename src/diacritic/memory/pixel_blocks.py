@@ -6,9 +6,6 @@ reads many channels instead of three, no gradient goes back through a stride, an
 layer reads. The first layer's bias is the weight of a channel that is one everywhere.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -46,7 +43,7 @@ def _layer(front: Front, k: int, x: Tensor, kernel: Tensor, bias: Tensor | None)
     if k == 0 and bias is not None:
         kernel, bias = _with_bias(kernel, bias, x.shape[1]), None
     kernel = kernel.to(x.dtype).contiguous(memory_format=torch.channels_last)
-    x = _Convolution.apply(x, kernel, stride, padding, front.searched)
+    x = F.conv2d(x, kernel, None, stride, padding)
     read = front.layers[k + 1][3] * front.blocks[k + 1] if k + 1 < len(front.layers) else 1
     return rectified(x, bias, max(1, read // max(1, front.blocks[k])))
 
@@ -104,35 +101,3 @@ def rectified(x: Tensor, bias: Tensor | None, fold: int) -> Tensor:
     rows, across, _, channels = y.shape
     y = y.reshape(rows, across // fold, fold, across // fold, fold, channels).transpose(2, 3)
     return y.flatten(3).movedim(-1, 1)
-
-
-class _Convolution(torch.autograd.Function):
-    """A convolution; where it is `searched`, cuDNN chooses its kernels by timing them, forward and back."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, kernel: Tensor, stride: int, padding: int, searched: bool) -> Tensor:
-        ctx.save_for_backward(x, kernel)
-        ctx.how = stride, padding, searched
-        with timed_choice(searched):
-            return F.conv2d(x, kernel, None, stride, padding)
-
-    @staticmethod
-    def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
-        x, kernel = ctx.saved_tensors
-        stride, padding, searched = ctx.how
-        wanted = [*ctx.needs_input_grad[:2], False]
-        how = [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1
-        with timed_choice(searched):
-            back, into, _ = torch.ops.aten.convolution_backward(flows[0], x, kernel, None, *how, wanted)
-        return back, into, None, None, None
-
-
-@contextmanager
-def timed_choice(searched: bool) -> Iterator[None]:
-    """Within, cuDNN times its kernels for shapes that it has not met and takes the fastest; else as it is set."""
-    before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = searched or before
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.benchmark = before

@@ -30,8 +30,6 @@ class Front:
 
     None: all layers are strided.
     """
-    searched: bool = False
-    """Whether cuDNN chooses the kernels of blocks by timing them."""
 
     def weights(self, width: int = 128) -> dict[str, Weight]:
         """Convolutions that start as PyTorch's do, and the layer on their output."""

@@ -103,23 +103,6 @@ def test_bytes_are_whole_and_one_channel_is_one() -> None:
         assert (x[:, own + 1 :] == 0).all()
 
 
-def test_kernels_are_timed_within_alone() -> None:
-    before = torch.backends.cudnn.benchmark
-    with pixel_blocks.timed_choice(True):
-        assert torch.backends.cudnn.benchmark
-    with pixel_blocks.timed_choice(False):
-        assert torch.backends.cudnn.benchmark == before
-    assert torch.backends.cudnn.benchmark == before
-
-
-def test_searching_is_asked_for_forward_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, choose = [], pixel_blocks.timed_choice
-    monkeypatch.setattr(pixel_blocks, "timed_choice", lambda searched: asked.append(searched) or choose(searched))
-    parameters = {name: value.requires_grad_() for name, value in initial(BESIDE.weights(16), [1]).items()}
-    pixel_blocks.in_blocks(replace(BESIDE, searched=True), parameters, _frames(1), torch.float32).sum().backward()
-    assert asked == [True] * 6
-
-
 def test_the_front_of_the_release_goes_in_blocks_and_ours_does_not() -> None:
     assert len(BESIDE.blocks) == len(BESIDE.layers)
     assert pixels.FRONTS["added"].blocks == ()
