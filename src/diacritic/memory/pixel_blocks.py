@@ -82,9 +82,9 @@ def byte_blocks(frames: Tensor, block: int, kind: torch.dtype) -> Tensor:
     own = 3 * block * block
     channels = _WHOLE * (own // _WHOLE + 1)
     if frames.is_cuda:
-        from diacritic.memory import pixel_kernels
+        from diacritic.memory.kernels import pixels as kernels
 
-        return pixel_kernels.byte_blocks(frames, block, channels, kind)
+        return kernels.byte_blocks(frames, block, channels, kind)
     across = SIDE // block
     x = frames.view(-1, across, block, across, 3 * block).transpose(2, 3).flatten(3).to(kind)
     return F.pad(F.pad(x, (0, 1), value=1.0), (0, channels - own - 1)).movedim(-1, 1)
@@ -93,9 +93,9 @@ def byte_blocks(frames: Tensor, block: int, kind: torch.dtype) -> Tensor:
 def rectified(x: Tensor, bias: Tensor | None, fold: int) -> Tensor:
     """ReLU of x [rows, C, n, n] and its bias, in blocks: [rows, fold² · C, n / fold, n / fold], channels-last."""
     if x.is_cuda:
-        from diacritic.memory import pixel_kernels
+        from diacritic.memory.kernels import pixels as kernels
 
-        return pixel_kernels.Rectified.apply(x, bias, fold)
+        return kernels.Rectified.apply(x, bias, fold)
     y = x if bias is None else (x + bias.view(-1, 1, 1)).to(x.dtype)
     y = torch.relu(y).movedim(1, -1)
     rows, across, _, channels = y.shape

@@ -1,1 +1,4 @@
-"""CUDA kernels of memories that wait for their own state, in Triton; those of training are in `training.kernels`."""
+"""CUDA kernels in Triton, of memories that wait for their own state and of camera frames.
+
+Those of training are in `training.kernels`.
+"""

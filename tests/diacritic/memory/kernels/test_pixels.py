@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from diacritic.memory import pixel_blocks, pixel_kernels
+from diacritic.memory import pixel_blocks
+from diacritic.memory.kernels import pixels as kernels
 
 
 @pytest.mark.parametrize(("block", "channels"), [(2, 16), (4, 64)])
@@ -12,7 +13,7 @@ from diacritic.memory import pixel_blocks, pixel_kernels
 def test_blocks_of_bytes(block: int, channels: int, rows: int) -> None:
     made = torch.Generator().manual_seed(rows)
     frames = torch.randint(0, 256, (rows, 64, 64, 3), generator=made, dtype=torch.uint8)
-    actual = pixel_kernels.byte_blocks(frames, block, channels, torch.bfloat16)
+    actual = kernels.byte_blocks(frames, block, channels, torch.bfloat16)
     assert actual.is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(actual, pixel_blocks.byte_blocks(frames, block, torch.bfloat16))
 
@@ -32,7 +33,7 @@ def test_bias_relu_and_blocks(
     bias = torch.linspace(-1, 1, channels).requires_grad_() if biased else None
     given = [_values(kind, rows, channels, across), *([bias] if bias is not None else [])]
     expected = pixel_blocks.rectified(given[0], bias, fold)
-    actual = pixel_kernels.Rectified.apply(given[0], bias, fold)
+    actual = kernels.Rectified.apply(given[0], bias, fold)
     assert actual.shape == expected.shape == (rows, fold**2 * channels, across // fold, across // fold)
     assert actual.is_contiguous(memory_format=torch.channels_last)
     rounding = 2**-7 if kind == torch.bfloat16 else 0.0  # the interpreter cuts bf16 off
@@ -49,7 +50,7 @@ def test_bias_relu_and_blocks(
 def test_what_is_not_a_number_stays_so() -> None:
     x = _values(torch.float32, 1, 32, 4).detach()
     x[0, 3, 1, 1] = torch.nan
-    actual = pixel_kernels.Rectified.apply(x, None, 1)
+    actual = kernels.Rectified.apply(x, None, 1)
     assert actual.isnan().sum() == 1
     assert actual[0, 3, 1, 1].isnan()
 
@@ -65,11 +66,11 @@ def test_the_front_through_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     made = torch.Generator().manual_seed(3)
     frames = torch.randint(0, 256, (2, 2, 64, 64, 3), generator=made, dtype=torch.uint8)
     results = []
-    for kernels in (False, True):
-        if kernels:
-            monkeypatch.setattr(pixel_blocks, "rectified", pixel_kernels.Rectified.apply)
+    for used in (False, True):
+        if used:
+            monkeypatch.setattr(pixel_blocks, "rectified", kernels.Rectified.apply)
             monkeypatch.setattr(
-                pixel_blocks, "byte_blocks", lambda x, block, kind: pixel_kernels.byte_blocks(x, block, 64, kind)
+                pixel_blocks, "byte_blocks", lambda x, block, kind: kernels.byte_blocks(x, block, 64, kind)
             )
         seen = pixel_blocks.in_blocks(front, parameters, frames, torch.float32)
         results.append((seen, *torch.autograd.grad(seen.square().sum(), [parameters[name] for name in names])))
