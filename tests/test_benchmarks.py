@@ -128,7 +128,7 @@ def test_training_on_frames_is_timed(
 def test_memories_are_compared_and_timed_both_ways(
     broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    script, names = str(ROOT / "benchmarks" / "memories.py"), ["GRU", "FSQ"]
+    script, names = str(ROOT / "benchmarks" / "memories.py"), ["bistable", "FSQ"]
     monkeypatch.setattr("sys.argv", [script, "--quick", "--out", str(tmp_path), "--only", *names])
     monkeypatch.setattr("sys.path", sys.path.copy())
     if broken:
@@ -139,7 +139,7 @@ def test_memories_are_compared_and_timed_both_ways(
     memories = json.loads((tmp_path / "memories-cpu.json").read_text())["memories"]
     assert list(memories) == names
     for case in ("long", "arm"):
-        row = memories["GRU"][case]
+        row = memories["bistable"][case]
         assert row["agrees"]
         assert row["times faster"] == pytest.approx(row["loop, ms"] / row["kernels, ms"])
         assert ("failed" in memories["FSQ"][case]) == broken

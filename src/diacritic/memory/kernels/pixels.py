@@ -16,7 +16,7 @@ def _byte_blocks(
     frames,
     into,
     positions,
-    SIDE: tl.constexpr,
+    PIXELS: tl.constexpr,
     BLOCK: tl.constexpr,
     CHANNELS: tl.constexpr,
     ROWS: tl.constexpr,
@@ -24,11 +24,11 @@ def _byte_blocks(
     """Blocks of a tile of positions (frame, line, column)."""
     at = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     channel = tl.arange(0, CHANNELS)[None, :]
-    across: tl.constexpr = SIDE // BLOCK
+    across: tl.constexpr = PIXELS // BLOCK
     wide: tl.constexpr = 3 * BLOCK
     # Frames lie one after the other, so that lines of blocks count on.
     line, column = (at // across)[:, None], (at % across)[:, None]
-    source = (line * BLOCK + channel // wide) * (3 * SIDE) + column * wide + channel % wide
+    source = (line * BLOCK + channel // wide) * (3 * PIXELS) + column * wide + channel % wide
     inside = (at < positions)[:, None]
     value = tl.load(frames + source, mask=inside & (channel < BLOCK * wide), other=0).to(tl.float32)
     value = tl.where(channel == BLOCK * wide, 1.0, value)
@@ -97,12 +97,12 @@ def _rectify_back(
 
 def byte_blocks(frames: Tensor, block: int, channels: int, kind: torch.dtype) -> Tensor:
     """`pixel_blocks.byte_blocks` with so many channels."""
-    side = frames.shape[-2]
-    across = side // block
+    pixels = frames.shape[-2]
+    across = pixels // block
     into = torch.empty(len(frames), across, across, channels, dtype=kind, device=frames.device)
     positions = into.numel() // channels
     grid, rows = _cut(positions, channels)
-    sizes: dict[str, Any] = {"SIDE": side, "BLOCK": block, "CHANNELS": channels, "ROWS": rows, "num_warps": _WARPS}
+    sizes: dict[str, Any] = {"PIXELS": pixels, "BLOCK": block, "CHANNELS": channels, "ROWS": rows, "num_warps": _WARPS}
     _byte_blocks[grid](frames.contiguous(), into, positions, **sizes)
     return into.movedim(-1, 1)
 
