@@ -394,9 +394,7 @@ def pixel_speed(data: Data, name: str, runs: int, updates: int, device: str, low
 FRONTS = {
     "strided": (),
     "first layer in blocks": (1, 0, 0),
-    "two layers in blocks": (1, 1, 0),
     "two layers, first in pairs": (2, 1, 0),
-    "three layers, first in pairs": (2, 1, 1),
 }
 """Ways to compute the convolutions of the release in bf16, by `Front.blocks`."""
 AGREES = 1.5

@@ -34,7 +34,7 @@ def in_blocks(front: Front, parameters: Parameters, frames: Tensor, kind: torch.
 
 
 def _layer(front: Front, k: int, x: Tensor, kernel: Tensor, bias: Tensor | None) -> Tensor:
-    """One convolution and its ReLU, in the blocks that the next one reads."""
+    """One convolution and its ReLU; its outputs lie in the blocks that the next one reads."""
     *_, stride, padding = front.layers[k]
     if k == 0:
         kernel = kernel / 255
@@ -44,8 +44,7 @@ def _layer(front: Front, k: int, x: Tensor, kernel: Tensor, bias: Tensor | None)
         kernel, bias = _with_bias(kernel, bias, x.shape[1]), None
     kernel = kernel.to(x.dtype).contiguous(memory_format=torch.channels_last)
     x = F.conv2d(x, kernel, None, stride, padding)
-    read = front.layers[k + 1][3] * front.blocks[k + 1] if k + 1 < len(front.layers) else 1
-    return rectified(x, bias, max(1, read // max(1, front.blocks[k])))
+    return rectified(x, bias)
 
 
 def blocked(kernel: Tensor, stride: int, padding: int, outputs: int) -> Tensor:
@@ -90,14 +89,11 @@ def byte_blocks(frames: Tensor, block: int, kind: torch.dtype) -> Tensor:
     return F.pad(F.pad(x, (0, 1), value=1.0), (0, channels - own - 1)).movedim(-1, 1)
 
 
-def rectified(x: Tensor, bias: Tensor | None, fold: int) -> Tensor:
-    """ReLU of x [rows, C, n, n] and its bias, in blocks: [rows, fold² · C, n / fold, n / fold], channels-last."""
+def rectified(x: Tensor, bias: Tensor | None) -> Tensor:
+    """ReLU of x [rows, C, n, n] and its bias, channels-last."""
     if x.is_cuda:
         from diacritic.memory.kernels import pixels as kernels
 
-        return kernels.Rectified.apply(x, bias, fold)
+        return kernels.Rectified.apply(x, bias)
     y = x if bias is None else (x + bias.view(-1, 1, 1)).to(x.dtype)
-    y = torch.relu(y).movedim(1, -1)
-    rows, across, _, channels = y.shape
-    y = y.reshape(rows, across // fold, fold, across // fold, fold, channels).transpose(2, 3)
-    return y.flatten(3).movedim(-1, 1)
+    return torch.relu(y).contiguous(memory_format=torch.channels_last)

@@ -26,10 +26,8 @@ class Front:
     """Pixels a side that are averaged into one at the end."""
     flat: int = 64 * 4 * 4
     blocks: tuple[int, ...] = ()
-    """By layer, pixels a side of the blocks that bf16 on CUDA computes (`pixel_blocks`); 0: one by one, strided.
-
-    None: all layers are strided.
-    """
+    """By layer, pixels a side of the blocks in which bf16 on CUDA computes outputs (`pixel_blocks`), as the next layer
+    reads them; 0: one by one, strided. Empty: all layers are strided."""
 
     def weights(self, width: int = 128) -> dict[str, Weight]:
         """Convolutions that start as PyTorch's do, and the layer on their output."""

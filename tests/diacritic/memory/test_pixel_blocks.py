@@ -13,7 +13,7 @@ from diacritic.memory import pixel_blocks, pixels
 from diacritic.training.randomness import initial
 
 BESIDE = pixels.FRONTS["beside"]
-PLANS = [(1, 0, 0), (1, 1, 0), (2, 1, 0), (2, 1, 1)]
+PLANS = [(1, 0, 0), (2, 1, 0)]
 
 
 def _frames(*lead: int) -> Tensor:

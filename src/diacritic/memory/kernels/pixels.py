@@ -1,4 +1,4 @@
-"""Triton kernels of `pixel_blocks` for CUDA: bytes as blocks in one pass, and bias, ReLU and blocks in one each way."""
+"""Triton kernels of `pixel_blocks` for CUDA: bytes as blocks in one pass, and bias and ReLU in one each way."""
 
 from typing import Any
 
@@ -36,23 +36,12 @@ def _byte_blocks(
 
 
 @triton.jit
-def _folded(at, ACROSS: tl.constexpr, FOLD: tl.constexpr):
-    """Where the pixel lies before blocks are made that is at this position afterwards; a line has ACROSS blocks."""
-    if FOLD == 1:
-        return at
-    line = at // (FOLD * FOLD * ACROSS) * FOLD + at // FOLD % FOLD
-    return line * (ACROSS * FOLD) + at // (FOLD * FOLD) % ACROSS * FOLD + at % FOLD
-
-
-@triton.jit
 def _rectify(
     values,
     bias,
     into,
     positions,
-    ACROSS: tl.constexpr,
     CHANNELS: tl.constexpr,
-    FOLD: tl.constexpr,
     BIASED: tl.constexpr,
     ROWS: tl.constexpr,
 ):
@@ -60,12 +49,12 @@ def _rectify(
     at = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     channel = tl.arange(0, CHANNELS)[None, :]
     inside = (at < positions)[:, None]
-    source = _folded(at, ACROSS, FOLD)[:, None] * CHANNELS + channel
-    value = tl.load(values + source, mask=inside, other=0.0).to(tl.float32)
+    here = at[:, None] * CHANNELS + channel
+    value = tl.load(values + here, mask=inside, other=0.0).to(tl.float32)
     if BIASED:
         value += tl.load(bias + channel).to(tl.float32)
     value = tl.where(value < 0, 0.0, value)
-    tl.store(into + at[:, None] * CHANNELS + channel, value.to(into.dtype.element_ty), mask=inside)
+    tl.store(into + here, value.to(into.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -75,9 +64,7 @@ def _rectify_back(
     into,
     sums,
     positions,
-    ACROSS: tl.constexpr,
     CHANNELS: tl.constexpr,
-    FOLD: tl.constexpr,
     BIASED: tl.constexpr,
     ROWS: tl.constexpr,
 ):
@@ -89,8 +76,7 @@ def _rectify_back(
     output = tl.load(outputs + here, mask=inside, other=0.0).to(tl.float32)
     pull = tl.load(flow + here, mask=inside, other=0.0).to(tl.float32)
     pull = tl.where(output <= 0, 0.0, pull)
-    source = _folded(at, ACROSS, FOLD)[:, None] * CHANNELS + channel
-    tl.store(into + source, pull.to(into.dtype.element_ty), mask=inside)
+    tl.store(into + here, pull.to(into.dtype.element_ty), mask=inside)
     if BIASED:
         tl.store(sums + tl.program_id(0).to(tl.int64) * CHANNELS + channel, tl.sum(pull, 0)[None, :])
 
@@ -111,27 +97,24 @@ class Rectified(torch.autograd.Function):
     """`pixel_blocks.rectified`; channels are a power of two, and the bias' gradient is summed in fp32."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, bias: Tensor | None, fold: int) -> Tensor:
+    def forward(ctx, x: Tensor, bias: Tensor | None) -> Tensor:
         values = x.movedim(1, -1).contiguous()
-        rows, across, _, channels = values.shape
-        into = values.new_empty(rows, across // fold, across // fold, fold * fold * channels)
+        into, channels = torch.empty_like(values), values.shape[-1]
         positions = values.numel() // channels
         grid, tile = _cut(positions, channels)
-        sizes = {"ACROSS": across // fold, "CHANNELS": channels, "FOLD": fold, "BIASED": bias is not None, "ROWS": tile}
-        sizes["num_warps"] = _WARPS
+        sizes = {"CHANNELS": channels, "BIASED": bias is not None, "ROWS": tile, "num_warps": _WARPS}
         _rectify[grid](values, values if bias is None else bias.contiguous(), into, positions, **sizes)
         ctx.save_for_backward(into)
-        ctx.how = values.shape, grid, sizes, None if bias is None else bias.dtype
+        ctx.how = grid, sizes, None if bias is None else bias.dtype
         return into.movedim(-1, 1)
 
     @staticmethod
     def backward(ctx, *flows: Tensor) -> tuple[Tensor | None, ...]:
-        (outputs,), (shape, grid, sizes, kind) = ctx.saved_tensors, ctx.how
-        flow, into = flows[0].movedim(1, -1).contiguous(), outputs.new_empty(shape)
-        sums = torch.empty(grid[0] if kind else 1, shape[-1], device=flow.device)
-        positions = into.numel() // shape[-1]
-        _rectify_back[grid](flow, outputs, into, sums, positions, **sizes)
-        return into.movedim(-1, 1), sums.sum(0).to(kind) if kind else None, None
+        (outputs,), (grid, sizes, kind) = ctx.saved_tensors, ctx.how
+        flow, into, channels = flows[0].movedim(1, -1).contiguous(), torch.empty_like(outputs), outputs.shape[-1]
+        sums = torch.empty(grid[0] if kind else 1, channels, device=flow.device)
+        _rectify_back[grid](flow, outputs, into, sums, into.numel() // channels, **sizes)
+        return into.movedim(-1, 1), sums.sum(0).to(kind) if kind else None
 
 
 def _cut(positions: int, channels: int) -> tuple[tuple[int], int]:

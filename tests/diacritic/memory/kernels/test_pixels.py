@@ -24,17 +24,14 @@ def _values(kind: torch.dtype, rows: int, channels: int, across: int) -> Tensor:
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("fold", [1, 2])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize(("rows", "channels", "across"), [(2, 32, 8), (3, 64, 10), (1, 128, 4)])
-def test_bias_relu_and_blocks(
-    kind: torch.dtype, fold: int, biased: bool, rows: int, channels: int, across: int
-) -> None:
+def test_bias_and_relu(kind: torch.dtype, biased: bool, rows: int, channels: int, across: int) -> None:
     bias = torch.linspace(-1, 1, channels).requires_grad_() if biased else None
     given = [_values(kind, rows, channels, across), *([bias] if bias is not None else [])]
-    expected = pixel_blocks.rectified(given[0], bias, fold)
-    actual = kernels.Rectified.apply(given[0], bias, fold)
-    assert actual.shape == expected.shape == (rows, fold**2 * channels, across // fold, across // fold)
+    expected = pixel_blocks.rectified(given[0], bias)
+    actual = kernels.Rectified.apply(given[0], bias)
+    assert actual.shape == expected.shape == (rows, channels, across, across)
     assert actual.is_contiguous(memory_format=torch.channels_last)
     rounding = 2**-7 if kind == torch.bfloat16 else 0.0  # the interpreter cuts bf16 off
     torch.testing.assert_close(actual, expected, rtol=rounding, atol=0)
@@ -50,7 +47,7 @@ def test_bias_relu_and_blocks(
 def test_what_is_not_a_number_stays_so() -> None:
     x = _values(torch.float32, 1, 32, 4).detach()
     x[0, 3, 1, 1] = torch.nan
-    actual = kernels.Rectified.apply(x, None, 1)
+    actual = kernels.Rectified.apply(x, None)
     assert actual.isnan().sum() == 1
     assert actual[0, 3, 1, 1].isnan()
 
