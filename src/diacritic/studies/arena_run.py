@@ -99,21 +99,32 @@ class Training(Part):
 
     cell: Cell
     stop: float
+    problem: str | None = None
+    """Why it cannot go on, say memory that a device does not have; others are not affected."""
+
+    @property
+    def done(self) -> bool:
+        return self.problem is not None or super().done
 
     def advance(self) -> None:
-        if self.done:  # nothing to train
-            return
-        super().advance()
+        """Its next updates, unless those before were the last: looking at them waits for nothing else."""
         cohort = self.cohort
-        late = time.monotonic() > self.stop
         lowers = any(isinstance(term, Rate) for term in cohort.plan.terms)
-        if late or (isinstance(cohort, ScoredCohort) and not lowers and cohort.settled):
-            self.end = cohort.step
+        try:
+            settled = isinstance(cohort, ScoredCohort) and not lowers and cohort.settled
+            if settled or time.monotonic() > self.stop:
+                self.end = cohort.step
+            else:
+                super().advance()
+        except UserError:
+            raise
+        except Exception as problem:
+            self.problem = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
 
     @property
     def whole(self) -> bool:
         """Whether it ended by itself."""
-        return time.monotonic() <= self.stop or self.cohort.step >= self.cell.steps
+        return self.problem is None and (time.monotonic() <= self.stop or self.cohort.step >= self.cell.steps)
 
 
 @dataclass(frozen=True)
@@ -161,7 +172,9 @@ def run_cells(chosen: Sequence[Cell], settings: ArenaSettings, say: Callable[[st
     with _Judges(settings.judges) as judges:
         judging: dict[Future[list[Row]], Cell] = {}
         for one in round_robin(_started(missing, settings, stop), settings.together):
-            if one.whole:
+            if one.problem is not None:
+                say(f"{one.cell.task.title}, {one.cell.learner}: {one.problem}")
+            elif one.whole:
                 exact = plan_of(one.cell).learner.certified and not one.cell.task.recorded
                 trained = None if exact else _trained(one)
                 judging[judges.submit(judge, one.cell, trained, settings.demos)] = one.cell

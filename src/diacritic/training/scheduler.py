@@ -4,13 +4,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import torch
 
 from diacritic.training.cohort import Cohort
 
-CHUNK = 100  # updates of one cohort before the next one has its turn
+CHUNK = 100  # updates of one cohort in one turn
+PAUSE = 2e-4
+"""Seconds between two looks at a device that is busy with all of them."""
 
 
 @dataclass
@@ -55,26 +57,47 @@ T = TypeVar("T", bound=TakesTurns)
 def round_robin(waiting: Iterator[T], together: int) -> Iterator[T]:
     """Train up to so many at once; each is given back when it is done, and the next one that waits takes its place.
 
-    Time is that of its own turns; on CUDA, where turns return before their work is done, an equal share of each round.
+    On CUDA one has its next turn as soon as the device is done with its former one, whatever the others do. Time is
+    that of its own turns; on CUDA, where turns return before their work is done, an equal share of what has passed.
     """
-    active = [(item, _stream(item)) for item in islice(waiting, together)]
+    active = [_Active(item) for item in islice(waiting, together)]
     while active:
-        spent = []
-        for item, stream in active:
-            begun = time.perf_counter()
-            with torch.cuda.stream(stream):  # nothing happens without a stream
-                item.advance()
-            spent.append(time.perf_counter() - begun)
-        for (item, stream), own in zip(active, spent, strict=True):
-            item.seconds += own if stream is None else sum(spent) / len(spent)
-        for item, stream in [pair for pair in active if pair[0].done]:
-            if stream is not None:
-                begun = time.perf_counter()
-                stream.synchronize()
-                item.seconds += time.perf_counter() - begun
-            active.remove((item, stream))
-            yield item
-            active += [(item, _stream(item)) for item in islice(waiting, 1)]
+        begun = time.perf_counter()
+        idle = [one for one in active if one.idle]
+        for one in idle:
+            if not one.item.done:
+                one.take_turn()
+        if not idle:
+            time.sleep(PAUSE)
+        spent = time.perf_counter() - begun
+        for one in active:
+            if one.stream is not None:
+                one.item.seconds += spent / len(active)
+        for one in [one for one in active if one.item.done and one.idle]:
+            active.remove(one)
+            yield one.item
+            active += [_Active(item) for item in islice(waiting, 1)]
+
+
+class _Active(Generic[T]):
+    """An item that is trained, with its stream and the end of its last turn there."""
+
+    def __init__(self, item: T) -> None:
+        self.item, self.stream, self._turn = item, _stream(item), None
+
+    @property
+    def idle(self) -> bool:
+        """Whether the device is done with its last turn."""
+        return self._turn is None or self._turn.query()
+
+    def take_turn(self) -> None:
+        begun = time.perf_counter()
+        with torch.cuda.stream(self.stream):  # nothing happens without a stream
+            self.item.advance()
+        if self.stream is None:
+            self.item.seconds += time.perf_counter() - begun
+        else:
+            self._turn = self.stream.record_event()
 
 
 def _stream(item: TakesTurns) -> torch.cuda.Stream | None:

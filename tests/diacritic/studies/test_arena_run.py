@@ -82,6 +82,23 @@ def test_a_cell_that_cannot_be_judged_is_said_and_the_others_go_on(
     assert [row["learner"] for row in read_ledger(tmp_path / "arena.jsonl")] == ["frames-1"]
 
 
+def test_a_cell_that_cannot_be_trained_is_said_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advance = ScoredCohort.advance
+
+    def broken(cohort: ScoredCohort, steps: int) -> None:
+        if cohort.plan.learner.name == "gru-128":
+            raise RuntimeError("out of memory\nat some place")
+        advance(cohort, steps)
+
+    monkeypatch.setattr(ScoredCohort, "advance", broken)
+    lines: list[str] = []
+    run_cells(arena.cells(["GRU", "frames 1"], 2, 1, tasks=[MAZE]), ArenaSettings(tmp_path, together=2), lines.append)
+    assert lines[0] == "passive-t-maze L=3, gru-128: RuntimeError: out of memory"
+    assert [row["learner"] for row in read_ledger(tmp_path / "arena.jsonl")] == ["frames-1"]
+
+
 def test_the_certified_entrant_has_the_codes_that_its_machine_needs(tmp_path: Path) -> None:
     many = cell_of("certified", task("forever:n-back", horizon=8, lag=2), Setting(), 10, 1)
     assert many.codes > cell_of("certified", MAZE, Setting(), 10, 1).codes == Cell.codes
