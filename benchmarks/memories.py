@@ -1,10 +1,10 @@
-"""How fast memories that wait for their own state train on a GPU, by kernels and by the loop over steps.
+"""How fast recurrent memories train on a GPU, by kernels and by the loop over steps.
 
 Run as ``python benchmarks/memories.py``. For every memory, and for few long and many short episodes, whole episodes are
 first followed both ways, and by the loop in float64, of which neither way may be much further than the other; then an
-update (forward and backward) of each is captured as a CUDA graph and timed. One line each is printed, and the results
-are written as they grow. Without a GPU the sizes are tiny, and kernels run in Triton's interpreter where
-``TRITON_INTERPRET=1`` asks for it.
+update (forward and backward) of each is captured as a CUDA graph and timed. Instead of a loop, memories whose state
+enters linearly have the scan by doubling. One line each is printed, and the results are written as they grow. Without a
+GPU the sizes are tiny, and kernels run in Triton's interpreter where ``TRITON_INTERPRET=1`` asks for it.
 """
 
 import argparse
@@ -40,11 +40,15 @@ MEMORIES = {
     "LFQ": Architecture(memory="lfq", width=64),
     "GRU code": Architecture(memory="gru-code"),
     "registers": Architecture(memory="registers"),
+    "LRU": Architecture(memory="lru", state_size=64),
+    "S5": Architecture(memory="s5", state_size=256),
+    "minGRU": Architecture(memory="min-gru", state_size=256),
+    "selective": Architecture(memory="selective", state_size=128),
 }
 CASES = {"long": (8, 8, 1000), "arm": (8, 304, 47)}
 """Runs, episodes and steps."""
 QUICK = {"long": (2, 2, 5), "arm": (2, 3, 2)}
-CHOOSING = ("bistable", "code_kinds", "gru", "registers")
+CHOOSING = ("bistable", "code_kinds", "gru", "registers", "vector")
 """Modules of memories that ask whether there are kernels."""
 WORSE = 2.0
 """How many times the error of the loop that of the kernels may be, both against the loop in float64."""

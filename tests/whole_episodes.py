@@ -45,7 +45,7 @@ def kernels_started() -> Iterator[list[Any]]:
     started, start = [], launch.start
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "start", lambda *given: (started.append(given[0]), start(*given)))
-        for module in ("bistable", "code_kinds", "gru", "registers"):
+        for module in ("bistable", "code_kinds", "gru", "registers", "vector"):
             patch.setattr(f"diacritic.memory.{module}.usable", lambda values: values.dtype == torch.float32)
         yield started
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from diacritic.memory.encoders import encode_action, encoders, observe
+from diacritic.memory.kernels.launch import usable
 from diacritic.memory.layers import Parameters, Weight, dense, linear
 from diacritic.memory.protocol import PLAYING, Flow, Inputs, Memory, Record
 from diacritic.memory.repeats import Repeats, continued
@@ -142,7 +143,11 @@ def record(features: Tensor, readout: Tensor, actions: Tensor | None = None) -> 
 
 
 def scan(kept: Tensor, new: Tensor) -> Tensor:
-    """s_t = a_t s_{t−1} + b_t from s_0 = 0 for [runs, T, …], by doubling: log₂ T passes."""
+    """s_t = a_t s_{t−1} + b_t from s_0 = 0 for [runs, T, N, ·]: by kernels, or by doubling in log₂ T passes."""
+    if usable(new.real):
+        from diacritic.memory.kernels.linear_scan import LinearScan
+
+        return LinearScan.apply(kept, new)
     reach = 1
     while reach < new.shape[1]:
         later = new[:, reach:] + kept[:, reach:] * new[:, :-reach]

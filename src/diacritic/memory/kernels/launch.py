@@ -67,6 +67,8 @@ SIZES = {
     "GRU code back": Sizes(16, 4, stages=1),
     "bistable": Sizes(64, 2),
     "bistable back": Sizes(64, 2),
+    "linear scan": Sizes(64, 2),
+    "linear scan back": Sizes(64, 2),
     "lattice": Sizes(2, 1),
     "lattice back": Sizes(2, 1),
     "registers": Sizes(2, 2),
@@ -76,7 +78,8 @@ SIZES = {
     "chain head": Sizes(64, 8, programs=264),
     "chain sums": Sizes(32, 4, stages=3, programs=528),
 }
-"""By kernel, the best of a few tried on an H200; those of `of many` are chosen by registers alone.
+"""By kernel, the best of a few tried on an H200; those of `of many` are chosen by registers alone, and those of linear
+scans are as those of bistable units.
 
 They decide how fast a kernel is, not what it computes.
 """
