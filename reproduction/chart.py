@@ -101,7 +101,8 @@ def _dots(axes: "Axes", name: str, lines: Sequence[CellLine]) -> None:
         if need is not None:
             axes.plot([need, need], [y - 0.45, y + 0.45], "-", color="black", linewidth=1)
     axes.set_xlabel("success" if name == "success" else f"bits, {name}")
-    axes.set_xlim(*((-0.05, 1.05) if name == "success" else (-0.1, None)))
+    most = 1.0 if name == "success" else axes.get_xlim()[1]
+    axes.set_xlim(-0.05 * most, 1.05 * most)  # dots at an end are whole
     axes.grid(axis="x", alpha=0.3)
 
 
