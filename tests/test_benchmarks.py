@@ -8,6 +8,10 @@ from runpy import run_path
 import pytest
 from triton_interpreter import bounds_of_loops  # noqa: F401
 
+from diacritic.studies.cell import Cell
+from diacritic.studies.job_manifest import export, pack
+from diacritic.studies.tasks import task
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -122,6 +126,26 @@ def test_training_on_frames_is_timed(
     assert f"plain, 4 together: {document['plain_4']['ms_per_update']:.1f} ms an update" in said
     assert all(f"{key} " in said for key in fronts)
     assert "nan" not in said
+
+
+def test_precisions_are_compared_on_the_same_cohorts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    short = task("two-cues", gap=1, first_gap=1, episodes=32)
+    cell = Cell("some", short, "plain", "carousel", "task", 1e-3, 3, demonstrations=16, seeds=2)
+    jobs, placed = pack([cell], tmp_path / "demos")
+    export(jobs, placed, tmp_path / "job", tmp_path / "demos")
+    script, table = str(ROOT / "benchmarks" / "precision.py"), tmp_path / "table.json"
+    given = [str(tmp_path / "job"), str(tmp_path / "out"), "--device", "cpu", "--table", str(table)]
+    monkeypatch.setattr("sys.argv", [script, *given])
+    monkeypatch.setattr("sys.path", sys.path.copy())
+    run_path(script, run_name="__main__")
+    [(title, row)] = json.loads(table.read_text())["cohorts"].items()
+    assert title.endswith(", plain, carousel")
+    assert {**row["bf16"], "seconds": 0} == {**row["fp32"], "seconds": 0}  # on a CPU both are fp32
+    assert (row["fp32"]["runs"], row["fp32"]["diverged"], row["p"]) == (2, 0, 1.0)
+    assert list(row["fp32"]["bits"]) == ["gap1", "gap2"]
+    assert "in bf16" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("broken", [False, True])
