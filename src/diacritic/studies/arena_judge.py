@@ -67,8 +67,9 @@ def cohort_of(cell: Cell, demos: Path, device: str = "cpu", parameters: Mapping[
     task, prepared = prepared_of(cell, demos)
     chosen = learner(REVISED) if plan.learner.certified else plan.learner
     plan = replace(plan, learner=fitted(chosen, len(task.decisions)), batch=plan.preset.batch)
-    low = plan.preset.precision if device == "cuda" else None
-    return Cohort(replace(plan, low=low), prepared.data, device, given)
+    ours = memory_of(plan.carrier).fast(plan.carrier)
+    low = plan.preset.precision if ours else torch.float32  # fp32 stands for TF32
+    return Cohort(replace(plan, low=low if device == "cuda" else None), prepared.data, device, given)
 
 
 def prepared_of(cell: Cell, demos: Path) -> tuple[Any, Prepared]:
