@@ -10,7 +10,8 @@ import torch
 
 from diacritic.training.cohort import Cohort
 
-CHUNK = 100  # updates of one cohort in one turn
+CHUNK = 20
+"""Updates of one cohort in one turn: few, since all wait where the queue of a device is full with those of one."""
 PAUSE = 2e-4
 """Seconds between two looks at a device that is busy with all of them."""
 
