@@ -40,19 +40,19 @@ def trained(folder: Path, out: Path, only: str, device: str, together: int) -> N
     """Every cohort both ways, in a folder each."""
     given = [TrainJob.from_dict(item) for item in read_job(folder).train_jobs]
     for way, low in WAYS.items():
-        place = out / way
-        write_job(place, [asdict(replace(job, low=low)) for job in given], [])
-        if not (place / "demos").exists():
-            (place / "demos").symlink_to((folder / "demos").resolve())
-        train_folder(place, place / "results", device, together, only)
+        here = out / way
+        write_job(here, [asdict(replace(job, low=low)) for job in given], [])
+        if not (here / "demos").exists():
+            (here / "demos").symlink_to((folder / "demos").resolve())
+        train_folder(here, here / "results", device, together, only)
 
 
-def counted(place: Path, job: TrainJob) -> dict[str, Any] | None:
+def counted(here: Path, job: TrainJob) -> dict[str, Any] | None:
     """How many runs of a cohort pass, their bits in each window, and the seconds of training; none: not trained."""
-    result = read_result(job, place / "results")
+    result = read_result(job, here / "results")
     if result is None:
         return None
-    demos = load(place / "demos" / job.recording)
+    demos = load(here / "demos" / job.recording)
     task = task_of(demos)
     classes = Classes.of(demos.symbols, demos.choices).take(slice(job.demonstrations, None))
     scores = score_cohort(result.codes[-1], classes)
