@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 import torch  # noqa: E402
 
+from certify.errors import UserError  # noqa: E402
 from certify.optional import import_optional  # noqa: E402
 from diacritic.files.atomic import write_text  # noqa: E402
 from diacritic.files.demos import load  # noqa: E402
@@ -89,7 +90,8 @@ def _odds(both: Mapping[str, Any]) -> list[list[int]]:
     return [[one["sufficient"], one["runs"] - one["sufficient"]] for one in both.values()]
 
 
-def main() -> None:
+def main() -> int:
+    """Bad input ends with one line on standard error and status 2."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("out", type=Path, nargs="?")
@@ -100,15 +102,20 @@ def main() -> None:
     given = parser.parse_args()
     if given.out is None or (given.device == "cuda" and not torch.cuda.is_available()):
         print("needs CUDA, an exported folder and one for results")
-        return
-    trained(given.folder, given.out, given.only, given.device, given.together)
-    rows = table(given.folder, given.out)
+        return 0
+    try:
+        trained(given.folder, given.out, given.only, given.device, given.together)
+        rows = table(given.folder, given.out)
+    except UserError as problem:
+        print(f"diacritic: {problem}", file=sys.stderr)
+        return 2
     if given.table is not None:
         where = torch.cuda.get_device_name() if given.device == "cuda" else given.device
         write_text(
             given.table, json.dumps({"device": where, "torch": torch.__version__, "cohorts": rows}, indent=1) + "\n"
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

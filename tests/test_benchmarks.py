@@ -8,6 +8,7 @@ from runpy import run_path
 import pytest
 from triton_interpreter import bounds_of_loops  # noqa: F401
 
+from diacritic.files.job import read_job
 from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import export, pack
 from diacritic.studies.tasks import task
@@ -137,15 +138,25 @@ def test_precisions_are_compared_on_the_same_cohorts(
     export(jobs, placed, tmp_path / "job", tmp_path / "demos")
     script, table = str(ROOT / "benchmarks" / "precision.py"), tmp_path / "table.json"
     given = [str(tmp_path / "job"), str(tmp_path / "out"), "--device", "cpu", "--table", str(table)]
-    monkeypatch.setattr("sys.argv", [script, *given])
     monkeypatch.setattr("sys.path", sys.path.copy())
-    run_path(script, run_name="__main__")
+
+    def ended(*words: str) -> object:
+        monkeypatch.setattr("sys.argv", [script, *words])
+        with pytest.raises(SystemExit) as end:
+            run_path(script, run_name="__main__")
+        return end.value.code
+
+    assert ended(*given) == 0
+    asked = {way: read_job(tmp_path / "out" / way).train_jobs[0]["low"] for way in ("low", "fp32")}
+    assert asked == {"low": True, "fp32": False}
     [(title, row)] = json.loads(table.read_text())["cohorts"].items()
     assert title.endswith(", plain, carousel")
     assert {**row["bf16"], "seconds": 0} == {**row["fp32"], "seconds": 0}  # on a CPU both are fp32
     assert (row["fp32"]["runs"], row["fp32"]["diverged"], row["p"]) == (2, 0, 1.0)
     assert list(row["fp32"]["bits"]) == ["gap1", "gap2"]
     assert "in bf16" in capsys.readouterr().out
+    assert ended(str(tmp_path / "nothing"), *given[1:]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("broken", [False, True])

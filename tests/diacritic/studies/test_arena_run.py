@@ -82,6 +82,18 @@ def test_a_cell_that_cannot_be_judged_is_said_and_the_others_go_on(
     assert [row["learner"] for row in read_ledger(tmp_path / "arena.jsonl")] == ["frames-1"]
 
 
+@pytest.mark.parametrize(("entrant", "early"), [("frames 16", True), ("frames 1", False)])
+def test_a_cell_stops_once_it_has_settled(
+    entrant: str, early: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena_run, "SETTLED", 40)
+    run_cells(arena.cells([entrant], 200, 1, tasks=[MAZE]), ArenaSettings(tmp_path), _quiet)
+    [row] = read_ledger(tmp_path / "arena.jsonl")
+    assert row["sufficient"] == early
+    assert (row["updates"] < 200) == early
+    assert not early or row["updates"] - row["first_sufficient_step"] >= 40
+
+
 def test_a_cell_that_cannot_be_trained_is_said_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
