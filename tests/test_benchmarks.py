@@ -68,12 +68,12 @@ def test_a_run_on_frames_takes_as_long_as_the_page_says():
 
 def test_memories_are_as_fast_as_the_page_of_the_arena_says():
     memories = json.loads((ROOT / "results" / "benchmarks" / "memories-cuda.json").read_text())["memories"]
-    rows = [cases["long"] for cases in memories.values()]
-    times, ratios = (sorted(row[key] for row in rows) for key in ("kernels, ms", "times faster"))
-    said = (
-        f"steps takes {times[0]:.1f} to {times[-1]:.1f} ms, {ratios[0]:.1f} to {ratios[-1]:.1f} times less than a loop"
-    )
-    assert said in " ".join((ROOT / "docs" / "arena.md").read_text().split())
+    page, linear = " ".join((ROOT / "docs" / "arena.md").read_text().split()), {"LRU", "S5", "minGRU", "selective"}
+    for names, before in ((memories.keys() - linear, "a loop over steps"), (linear, "a scan by doubling")):
+        rows = [memories[name]["long"] for name in names]
+        times, ratios = (sorted(row[key] for row in rows) for key in ("kernels, ms", "times faster"))
+        least = f"{ratios[0]:.1f} to {ratios[-1]:.1f} times less than {before}"
+        assert f"{times[0]:.1f} to {times[-1]:.1f} ms, {least}" in page
 
 
 def test_distinct_restarts_lose_no_sufficient_seed():
@@ -129,15 +129,23 @@ def test_training_on_frames_is_timed(
     assert "nan" not in said
 
 
-def test_precisions_are_compared_on_the_same_cohorts(
+def test_training_without_bf16_is_compared_with_the_runs_of_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     short = task("two-cues", gap=1, first_gap=1, episodes=32)
     cell = Cell("some", short, "plain", "carousel", "task", 1e-3, 3, demonstrations=16, seeds=2)
     jobs, placed = pack([cell], tmp_path / "demos")
     export(jobs, placed, tmp_path / "job", tmp_path / "demos")
+    bits = [{"gap1": 1.0, "gap2": 0.5}, {"gap1": 2.0, "gap2": 1.0}]
+    rows = [
+        {**cell.identity(seed), "sufficient": True, "diverged": seed == 1, "rate": bits[seed]}
+        for seed in cell.run_seeds
+    ]
+    ledgers = tmp_path / "ledgers"
+    ledgers.mkdir()
+    (ledgers / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     script, table = str(ROOT / "benchmarks" / "precision.py"), tmp_path / "table.json"
-    given = [str(tmp_path / "job"), str(tmp_path / "out"), "--device", "cpu", "--table", str(table)]
+    given = [str(tmp_path / "job"), str(tmp_path / "out"), "--device", "cpu", "--results", str(ledgers)]
     monkeypatch.setattr("sys.path", sys.path.copy())
 
     def ended(*words: str) -> object:
@@ -146,15 +154,17 @@ def test_precisions_are_compared_on_the_same_cohorts(
             run_path(script, run_name="__main__")
         return end.value.code
 
-    assert ended(*given) == 0
-    asked = {way: read_job(tmp_path / "out" / way).train_jobs[0]["low"] for way in ("low", "fp32")}
-    assert asked == {"low": True, "fp32": False}
-    [(title, row)] = json.loads(table.read_text())["cohorts"].items()
-    assert title.endswith(", plain, carousel")
-    assert {**row["bf16"], "seconds": 0} == {**row["fp32"], "seconds": 0}  # on a CPU both are fp32
-    assert (row["fp32"]["runs"], row["fp32"]["diverged"], row["p"]) == (2, 0, 1.0)
-    assert list(row["fp32"]["bits"]) == ["gap1", "gap2"]
-    assert "in bf16" in capsys.readouterr().out
+    assert ended(*given, "--table", str(table)) == 0
+    assert read_job(tmp_path / "out").train_jobs[0]["low"] is False
+    [(title, line)] = json.loads(table.read_text())["cells"].items()
+    assert title == f"{cell.name}, plain, carousel"
+    assert line["bf16"] == {"sufficient": 2, "runs": 2, "diverged": 1, "bits": {"gap1": 1.5, "gap2": 0.75}}
+    assert (line["fp32"]["sufficient"], line["fp32"]["runs"], line["fp32"]["diverged"]) == (0, 2, 0)
+    assert line["p"] == pytest.approx(1 / 3)
+    assert "2/2 in bf16, 0/2 in fp32, p 0.333" in capsys.readouterr().out
+    (ledgers / "some.jsonl").write_text(json.dumps(rows[0]) + "\n")  # one run is missing
+    assert ended(*given, "--table", str(table)) == 0
+    assert json.loads(table.read_text())["cells"] == {}
     assert ended(str(tmp_path / "nothing"), *given[1:]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -11,7 +11,7 @@ from diacritic.studies.results import Results
 from reproduction.beyond_paper.cells import CELLS, FORGETTING
 from reproduction.beyond_paper.reach import paper_counts, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
-from reproduction.beyond_paper.revision_cells import PLAIN_CELLS
+from reproduction.beyond_paper.revision_cells import PLAIN_CELLS, ROBUST_CELLS
 
 SECONDS = Panel("seconds", log=True)
 STEPS = Panel("steps of an episode", log=True)
@@ -33,7 +33,7 @@ def reach_lines(results: Results, cells: Sequence[Cell] = CELLS) -> Lines:
     return lines
 
 
-def paired_lines(results: Results, before: Sequence[Cell], after: Sequence[Cell], names: tuple[str, str]) -> Lines:
+def paired_lines(results: Results, before: Sequence[Cell], after: Sequence[Cell], names: tuple[str, str]) -> Numbers:
     """Runs of two learners on the same version of a task, side by side, where the second has run."""
     lines: Numbers = {}
     for first, second in zip(before, after, strict=True):
@@ -51,7 +51,11 @@ def forgotten_lines(results: Results, cells: Sequence[Cell] = CELLS) -> Lines:
 
 
 def revised_lines(results: Results) -> Lines:
-    return paired_lines(results, PLAIN_CELLS, REVISED_CELLS, ("plain", "revised"))
+    lines = paired_lines(results, PLAIN_CELLS, REVISED_CELLS, ("plain", "revised"))
+    for cell in ROBUST_CELLS:
+        if rows := results.shown(cell):
+            _add(lines, cell.name, "robust", rows)
+    return lines
 
 
 def forgetting_lines(groups: Sequence[tuple[str, Sequence[Row]]]) -> Lines:

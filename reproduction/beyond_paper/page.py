@@ -29,7 +29,7 @@ from reproduction.beyond_paper.figures import (
 )
 from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, seeds_of, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
-from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS
+from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS, ROBUST_CELLS
 from reproduction.captions import short_names
 
 KINDS = ("development", "held-out", "afterwards", "far", "revised")
@@ -86,12 +86,34 @@ def revised(results: Results) -> str:
     lines = []
     for cell, before in zip(REVISED_CELLS, PLAIN_CELLS, strict=True):
         plain, rows = results.shown(before), results.shown(cell)
-        origin = "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
         counts = [seeds_of(one, runs) for one, runs in ((before, plain), (cell, rows))]
         played = [row["success"] for row in rows if row["success"] is not None]
-        lines.append([cell.name, origin, *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
+        lines.append([cell.name, _origin(cell), *counts, _worst(rows), f"{min(played):.2f}" if played else "—"])
     head = ("cell", "kind", "plain", "revised", "largest surplus (bit)", "least success of a seed")
     return table(head, lines)
+
+
+def robust(results: Results) -> str:
+    """One line a cell: revised runs, and those of other seeds whose codes are also for a policy that drifts."""
+    lines = []
+    for cell in ROBUST_CELLS:
+        before = next(one for one in REVISED_CELLS if (one.task, one.codes) == (cell.task, cell.codes))
+        rows = results.shown(cell)
+        sides = [text for one in (before, cell) for text in _counted_and_played(one, results.shown(one))]
+        lines.append([cell.name, _origin(cell), *sides, _worst(rows)])
+    head = ("cell", "kind", "revised", "success of its seeds", "robust", "success of its seeds")
+    return table((*head, "largest surplus (bit)"), lines)
+
+
+def _origin(cell: Cell) -> str:
+    return "chosen on" if cell.task in CHOSEN_ON else "evaluated once"
+
+
+def _counted_and_played(cell: Cell, rows: Sequence[Row]) -> tuple[str, str]:
+    """Sufficient seeds, and the least, mean and largest success of a seed."""
+    played = [row["success"] for row in rows if row["success"] is not None]
+    told = f"{min(played):.3f} to {max(played):.3f}, mean {mean(played):.3f}" if played else "—"
+    return seeds_of(cell, rows), told
 
 
 def no_miss(results: Results, cells: Sequence[Cell] = REVISED_CELLS) -> str:
@@ -135,7 +157,7 @@ def _most(values: Sequence[float]) -> str:
 
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {"forgetting": forgetting, "certified-learner": certified}
 REACH, FIRST, FORGOTTEN = "beyond-paper-cells", "beyond-paper-first", "beyond-paper-forgotten"
-REVISED = "beyond-paper-revision"
+REVISED, ROBUST = "beyond-paper-revision", "beyond-paper-robust"
 IMAGES = Path("images") / "beyond_paper"
 PICTURE = IMAGES / "first.svg"
 TRAINED = tuple(cell for cell in CELLS if cell.learner != FORGETTING)
@@ -183,6 +205,7 @@ def filled(text: str, results: Path) -> str:
     parts = {name: shown(name, lines[name], table) for name, table in tables.items()}
     parts[REACH] = f"{summary(ledgers)}\n\n{parts[REACH]}"
     parts[REVISED] = f"{no_miss(ledgers)}\n\n{parts[REVISED]}"
+    parts[ROBUST] = robust(ledgers)
     picture = f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
     parts[FIRST] = picture if first_rows(ledgers, TRAINED) else "*Not run yet.*"
     missed = ledgers.files.get(CONFUSED)

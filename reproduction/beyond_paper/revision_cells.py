@@ -12,8 +12,8 @@ from diacritic.studies.tasks import Task, task
 from reproduction.beyond_paper.cells import CELLS as PLAIN
 from reproduction.beyond_paper.cells import FAR
 
-NAME, REVISION = "revision", "plain+revision"
-FIRST_SEED, SEEDS, MORE_SEEDS = 100, 8, 16
+NAME, REVISION, ROBUST = "revision", "plain+revision", "plain+robust-revision"
+FIRST_SEED, FIRST_ROBUST, SEEDS, MORE_SEEDS = 100, 300, 8, 16
 UPDATES = 2000  # on finite tasks; on recordings as many as plain runs have
 TRIED = {task("readout-3", modes=32)}
 """Seeds from 100 on were trained here before runs that cannot be fitted were fitted from a fresh carrier."""
@@ -60,5 +60,10 @@ def _cells() -> Iterator[Cell]:
 
 LONG = tuple(_cells())
 CELLS = tuple(cell if cell.task.recorded else replace(cell, steps=UPDATES) for cell in LONG)
+ROBUST_CELLS = tuple(
+    replace(cell, learner=ROBUST, first_seed=FIRST_ROBUST, steps=0) for cell in CELLS if cell.task.name == "weighing"
+)
+"""Where policies drift: codes for that, fitted under noise to carriers that were never trained; on seeds that nothing
+else had. Settings were chosen with seeds from 0 at gap 6."""
 PLAIN_CELLS = tuple(replace(cell, learner="plain", first_seed=0, seeds=Cell.seeds) for cell in LONG)
 """The same cells of plain imitation, with as many updates as it has elsewhere."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from certify.core.exact import Ints, pair
 from certify.errors import UserError
 from diacritic.training.cohort import Cohort, Plan
-from diacritic.training.fit_transition import Effort
+from diacritic.training.fit_transition import Effort, Noise
 from diacritic.training.forgetting import (
     REACHED,
     ExpertTrace,
@@ -35,8 +35,12 @@ EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
 LONGER = replace(EFFORT, steps=5000)
 """With fresh noise actions grow more precise for longer. Picked on weighing at gap 6."""
+PREVIOUS = 0.3
+"""Deviation of the noise on previous actions, standardised: a policy that drifts did something else before. Picked on
+weighing at gap 6 among 0, 0.1, 0.3, 0.6 and 1."""
 AGAIN = (1, 4)
-"""Runs that the trained carrier cannot be fitted with start again from a fresh one, for so many times as long."""
+"""Runs that the trained carrier cannot be fitted with start again from a fresh one, for so many times as long; one that
+was never trained is fresh already."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,10 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     experts = [without_chance(run) for run in experts] if split else experts
     merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
     robust = plan.learner.robust
-    noise, effort = sensor_noise(whole.data) if robust else None, effort or (LONGER if robust else EFFORT)
+    noise = Noise(sensor_noise(whole.data), PREVIOUS) if robust else None
+    effort = effort or (LONGER if robust else EFFORT)
     tried = forget(whole, own, effort, fresh=False, worse=RISE, merged=merged, noise=noise)
-    for times in AGAIN if split else ():
+    for times in (times for times in AGAIN if split and (cohort.step > 0 or times > 1)):
         tried = _again(tried, whole, own, replace(effort, steps=times * effort.steps), noise)
     codes = [run.codes if merging is None else merging.codes for run, merging in zip(own, merged, strict=True)]
     aims = experts if split else own
@@ -98,7 +103,7 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     )
 
 
-def _again(tried: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort, noise: Tensor | None) -> Forgotten:
+def _again(tried: Forgotten, cohort: Cohort, own: list[ExpertTrace], effort: Effort, noise: Noise | None) -> Forgotten:
     """Runs that could not be fitted, from a fresh carrier, where that is better."""
     failed = [k for k, merging in enumerate(tried.merged) if merging is not None and not tried.changed[k]]
     if not failed:

@@ -33,7 +33,7 @@ SURE = 0.9  # a row has reached its code once that has this probability
 LOOK_EVERY = 50
 FAR = 10.0  # largest norms between a used code and an unused one
 DRAWS = 0  # seed of the rows that are drawn
-_NOISE = 104  # stream of random numbers
+_NOISE, _OTHER_ACTIONS = 104, 106  # streams of random numbers
 TIE = 1e-4  # actions whose probabilities differ by less are equally good
 
 
@@ -49,6 +49,15 @@ class Effort:
     """Largest gradient norm of a run."""
     batch: int | None = None
     """Rows of an update at most, drawn again each time while the rate falls to zero; none: all rows. For recordings."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is added to drawn rows, fresh in every update; deviations of standardised numbers."""
+
+    observation: Tensor  # of each channel
+    previous: float = 0.0
+    """Of the previous action, which a policy in closed loop makes itself; at the first step there is none."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +77,11 @@ def fit_transition(
     data: Data,
     dataset: TransitionDataset,
     effort: Effort | None = None,
-    noise: Tensor | None = None,
+    noise: Noise | None = None,
 ) -> FitResult:
     """Parameters whose transition gives the codes of the dataset, starting from the given ones.
 
-    With `noise`, the deviation of each channel, drawn rows are seen with fresh noise in every update.
+    With `noise`, drawn rows are seen with fresh noise in every update.
     """
     plain = carrier.side == "raw" and carrier.bound == "none" and carrier.readout == "direct" and carrier.persistent
     if not is_sole_carrier(carrier) or not plain:
@@ -112,7 +121,7 @@ class _Fit:
     heat: Tensor  # τ, [S]
     data: Data
     dataset: TransitionDataset
-    noise: Tensor | None = None  # [channels]
+    noise: Noise | None = None
 
     def on_all_rows(self, steps: int) -> int:
         """At most so many updates, until every row has reached its code; how many they were."""
@@ -134,7 +143,13 @@ class _Fit:
             seen, rows = part(self.data, self.dataset, drawn.index_select(0, step).squeeze(0))
             if self.noise is not None:
                 luck = normal(uniform(seed, step.squeeze(0), _NOISE, (2, *seen.observation.shape)))[0]
-                seen = replace(seen, observation=seen.observation + self.noise * luck.to(self.noise.dtype))
+                noisy = seen.observation + self.noise.observation * luck.to(seen.observation.dtype)
+                seen = replace(seen, observation=noisy)
+                if self.noise.previous:
+                    luck = normal(uniform(seed, step.squeeze(0), _OTHER_ACTIONS, (2, *seen.previous.shape)))[0]
+                    later = (rows.before[0] < optimiser.parameters["codebook"].shape[1]).unsqueeze(-1)
+                    acted = seen.previous + self.noise.previous * later * luck.to(seen.previous.dtype)
+                    seen = replace(seen, previous=acted)
             optimiser.rates.copy_(falling.index_select(0, step).expand_as(optimiser.rates))
             trace = fitted_trace(optimiser.parameters, seen, rows, aligned=True)
             self._descend(trace, _log_chance(trace, self.heat), rows.target)

@@ -18,7 +18,7 @@ from certify.errors import UserError
 from certify.machines.merging import NONE, Coded, Merger, States, coded, minimise, persist
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, start
-from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.fit_transition import Effort, Noise, fit_transition
 from diacritic.training.randomness import normal, uniform
 from diacritic.training.transition_dataset import transition_dataset
 
@@ -164,13 +164,12 @@ def forget(
     fresh: bool = True,
     worse: float = WORSE,
     merged: list[Merged | None] | None = None,
-    noise: Tensor | None = None,
+    noise: Noise | None = None,
 ) -> Forgotten:
     """Fit every run to its own merged codes; runs that would lose by it stay as they are.
 
     The imitation loss may rise by 5 % and by `worse`. With `merged`, these codes are learned; a run with None stays.
-    With `noise`, the deviation of each channel, observations are fitted to and imitation is judged under fresh noise,
-    which no run can know by heart.
+    With `noise`, rows are fitted to, and imitation is judged, under fresh noise, which no run can know by heart.
 
     A fresh carrier learns them faster than the trained one unlearns its own; without `fresh` the trained one goes on.
     """
@@ -207,12 +206,12 @@ def choose(good: Tensor, after: Cohort, before: Cohort) -> Cohort:
 
 
 @torch.no_grad()
-def _imitation(cohort: Cohort, noise: Tensor | None = None) -> Tensor:
+def _imitation(cohort: Cohort, noise: Noise | None = None) -> Tensor:
     """The imitation loss of every run in the closed recurrence, on observations as they are or with more noise."""
     if noise is not None:
         seen, parameters = cohort.given.observation, {name: value.detach() for name, value in cohort.parameters.items()}
         luck = normal(uniform(torch.zeros(1, dtype=torch.int64), 0, _JUDGED, (2, *seen.shape)))[0]
-        given = replace(cohort.given, observation=seen + (noise.cpu() * luck).to(seen))
+        given = replace(cohort.given, observation=seen + (noise.observation.cpu() * luck).to(seen))
         cohort = Cohort(cohort.plan, given, str(cohort.device), parameters)
     return cohort.plan.learner.terms[0].loss(cohort.trace(), cohort.data, cohort.schedule)
 

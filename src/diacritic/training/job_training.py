@@ -111,6 +111,8 @@ class Training:
         if not self.begun:
             self.begin()
         steps, step = self.cohort.plan.steps, self.cohort.step
+        if step >= steps:  # a job without updates: what follows training is all
+            return
         stops = sorted({max(1, round(share * steps)) for share in SNAPSHOTS} | {steps})
         end = min([step + CHUNK, *(stop for stop in stops if stop > step)])
         self.cohort.advance(end - step)

@@ -15,6 +15,7 @@ from diacritic.training import compress_recorded
 from diacritic.training.certified import adopt
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.compress_recorded import (
+    PREVIOUS,
     RISE,
     agreement,
     decided,
@@ -229,17 +230,22 @@ def test_a_run_that_fails_again_is_fitted_for_longer(monkeypatch: pytest.MonkeyP
     assert tried == [([0, 1], 300), ([1], 300), ([1], 1200)]
     assert (after.changed, after.steps) == ([True, True], 1800)
     assert rates(after.cohort, 1) == pytest.approx([0, 2, 2, 1, 1])
+    tried.clear()
+    cohort.resume_at(0)
+    forgotten(cohort, EFFORT)
+    assert tried == [([0, 1], 300), ([1], 1200)]  # one that was never trained is fresh already
 
 
 def test_only_a_robust_revision_judges_under_noise_and_fits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort, asked = trained(recording(), torch.zeros_like(hoarded())), []
 
     def ask(given: Cohort, own: Any, effort: Effort, **settings: Any) -> Forgotten:
-        asked.append((effort.steps, settings["noise"] is not None))
+        noise = settings["noise"]
+        asked.append((effort.steps, None if noise is None else noise.previous))
         raise InterruptedError
 
     monkeypatch.setattr(compress_recorded, "forget", ask)
     for name in ("plain+forgetting", "plain+revision", "plain+robust-revision"):
         with pytest.raises(InterruptedError):
             forgotten(revising(cohort, name))
-    assert asked == [(2000, False), (2000, False), (5000, True)]
+    assert asked == [(2000, None), (2000, None), (5000, PREVIOUS)]

@@ -11,7 +11,7 @@ from diacritic.memory.quantise import nearest
 from diacritic.memory.shape import Architecture
 from diacritic.training.cohort import Cohort, Plan, Run, start
 from diacritic.training.data import Data, from_arrays
-from diacritic.training.fit_transition import DRAWS, SHARPNESS, Effort, _Fit, fit_transition, fitted_trace, park
+from diacritic.training.fit_transition import DRAWS, SHARPNESS, Effort, Noise, _Fit, fit_transition, fitted_trace, park
 from diacritic.training.learner import learner
 from diacritic.training.optimiser import Adam
 from diacritic.training.preset import preset
@@ -127,7 +127,9 @@ def test_an_update_on_drawn_rows_asks_the_device_for_nothing(monkeypatch: pytest
     rows = transition_dataset(data, codes, 6)
     absent = TransitionDataset(**{name: value.to("meta") for name, value in vars(rows).items()})
     optimiser = Adam({name: value.to("meta") for name, value in begun.items()}, torch.ones(2, device="meta"), 1.0)
-    fit = _Fit(optimiser, torch.ones(2, device="meta"), data.to("meta"), absent, torch.ones(3, device="meta"))
+    fit = _Fit(
+        optimiser, torch.ones(2, device="meta"), data.to("meta"), absent, Noise(torch.ones(3, device="meta"), 0.3)
+    )
     update = fit.on_some_rows(torch.zeros(9, 24, dtype=torch.int64, device="meta"), torch.ones(9, device="meta"))
     update()
     with pytest.raises(RuntimeError, match="meta"):  # what a wait would say
@@ -145,11 +147,33 @@ def test_noise_is_drawn_again_in_every_update_and_keeps_a_run_from_learning_epis
     dataset = transition_dataset(data, torch.zeros(1, 2, 16, dtype=torch.long), 6)
     given = start(plan, data), SMALL, data, dataset, Effort(300, batch=32)
     noise = torch.tensor([0.0, 0.0, 1.0, 1.0, 1.0])
-    plain, silent, noisy, again = (fit_transition(*given, level) for level in (None, 0 * noise, noise, noise))
+    plain, silent, noisy, again = (
+        fit_transition(*given, level) for level in (None, Noise(0 * noise), Noise(noise), Noise(noise))
+    )
     assert plain.imitation < 0.1
     torch.testing.assert_close(silent.imitation, plain.imitation)
     assert noisy.imitation > 0.15
     assert torch.equal(noisy.imitation, again.imitation)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_noise_on_previous_actions_begins_at_the_second_step(steps: int) -> None:
+    """Nothing was done before the first; at the second the previous action is all that shows a coin."""
+    coin = torch.arange(16) % 2
+    acted = (coin * 2.0 - 1).expand(steps, 16).unsqueeze(-1)
+    data, codes = from_arrays(torch.zeros(steps, 16, 1), acted), torch.zeros(1, steps, 16, dtype=torch.long)
+    codes[:, 1:] = coin
+    plan = Plan(learner("plain"), preset("carousel"), (Run(0),), 10, SMALL)
+    given = start(plan, data), SMALL, data, transition_dataset(data, codes, 6), Effort(60, batch=32)
+    none = torch.zeros(1)
+    levels = (None, Noise(none), Noise(none, 3.0), Noise(none, 3.0))
+    plain, silent, noisy, again = (fit_transition(*given, level) for level in levels)
+    assert plain.reached == silent.reached == 1
+    for name, value in plain.parameters.items():
+        assert torch.equal(silent.parameters[name], value)
+        assert torch.equal(noisy.parameters[name], again.parameters[name])
+    moved = not torch.equal(noisy.parameters["previous.weight"], plain.parameters["previous.weight"])
+    assert moved == (steps > 1)
 
 
 @pytest.mark.parametrize("batch", [0, 8])

@@ -278,5 +278,16 @@ def test_a_learner_that_forgets_says_what_came_of_it(
         assert changed or all(torch.equal(value, plain.weights[name][k]) for name, value in per_run(after, k))
 
 
+def test_a_job_without_updates_is_what_follows_training(tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compress_recorded, "LONGER", Effort(steps=2, batch=32))
+    monkeypatch.setattr(Cohort, "update", lambda _: pytest.fail("an update"))
+    [train_job], _ = exported([replace(PLAIN, learner="plain+robust-revision", steps=0)], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "results")
+    result = read_result(train_job, tmp_path / "results")
+    assert result is not None
+    assert result.steps == (0,)
+    assert result.notes["forgetting"]["updates"] > 0
+
+
 def per_run(result: worker.Result, k: int) -> list[tuple[str, torch.Tensor]]:
     return [(name, value[k]) for name, value in result.weights.items() if not name.startswith("scale.")]
