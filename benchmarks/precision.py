@@ -53,6 +53,8 @@ class Outcome:
 
 def without_bf16(job: TrainJob) -> TrainJob:
     """The same cohort in fp32, or in TF32 where its preset rounds to that anyway."""
+    if preset(job.preset).low != "bf16" and not job.learner.endswith("+bfs"):
+        raise UserError(job.name, "trains without bf16 anyway; export cells of carousel, or with BFS")
     return replace(job, low=preset(job.preset).low != "bf16")
 
 
@@ -127,7 +129,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=Path("results"), help="ledgers with the runs in bf16")
     parser.add_argument("--only", default="", help="cohorts whose names hold all these words")
     parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
-    parser.add_argument("--device", default="cuda", help="cuda; on the cpu what is trained already is compared")
+    parser.add_argument("--device", default="cuda", help="where to train what OUT does not have yet")
     parser.add_argument("--table", type=Path, help="where the counts go")
     given = parser.parse_args()
     if given.out is None or (given.device == "cuda" and not torch.cuda.is_available()):
@@ -141,7 +143,9 @@ def main() -> int:
         print(f"diacritic: {problem}", file=sys.stderr)
         return 2
     if given.table is not None:
-        write_text(given.table, json.dumps({"torch": torch.__version__, "cells": lines}, indent=1) + "\n")
+        where = torch.cuda.get_device_name() if given.device == "cuda" else given.device
+        document = {"device": where, "torch": torch.__version__, "cells": lines}
+        write_text(given.table, json.dumps(document, indent=1) + "\n")
     return 0
 
 

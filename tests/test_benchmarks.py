@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from runpy import run_path
 
@@ -165,6 +166,10 @@ def test_training_without_bf16_is_compared_with_the_runs_of_the_ledger(
     (ledgers / "some.jsonl").write_text(json.dumps(rows[0]) + "\n")  # one run is missing
     assert ended(*given, "--table", str(table)) == 0
     assert json.loads(table.read_text())["cells"] == {}
+    jobs, placed = pack([replace(cell, preset="release")], tmp_path / "demos")
+    export(jobs, placed, tmp_path / "rounded", tmp_path / "demos")
+    assert ended(str(tmp_path / "rounded"), *given[1:]) == 2
+    assert "trains without bf16 anyway" in capsys.readouterr().err
     assert ended(str(tmp_path / "nothing"), *given[1:]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

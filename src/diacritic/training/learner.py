@@ -39,7 +39,7 @@ class Learner:
     split: bool = False
     """… and split what confuses its demonstrations (`training.revision`)."""
     robust: bool = False
-    """… and, on recordings, keep the time where a policy that has drifted would confuse steps, under sensor noise."""
+    """… and, on recordings, keep the time where a policy that has drifted would confuse steps, and fit under noise."""
     note: str = ""
 
     def architecture(self, base: Architecture) -> Architecture:
@@ -125,7 +125,7 @@ def _learners() -> list[Learner]:
             replace(made(name), forget=True, split=True, robust=robust, note=note)
             for name, robust, note in (
                 ("plain+revision", False, "plain, and in the end confusing codes are split, the rest forgotten"),
-                ("plain+robust-revision", True, "the same, on recordings for a policy that drifts, under sensor noise"),
+                ("plain+robust-revision", True, "the same, on recordings for a policy that drifts, under noise"),
             )
         ],
         made("scaffold", path="scaffold", note="a continuous path, annealed to zero"),
