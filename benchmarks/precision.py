@@ -130,7 +130,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cohorts whose names hold all these words")
     parser.add_argument("--together", type=int, default=1, help="cohorts that train in turns")
     parser.add_argument("--device", default="cuda", help="where to train what OUT does not have yet")
-    parser.add_argument("--table", type=Path, help="where the counts go")
+    parser.add_argument("--table", type=Path, help="where the counts go; those of other cells that it has stay")
     given = parser.parse_args()
     if given.out is None or (given.device == "cuda" and not torch.cuda.is_available()):
         print("needs CUDA, an exported folder and one for results")
@@ -144,8 +144,9 @@ def main() -> int:
         return 2
     if given.table is not None:
         where = torch.cuda.get_device_name() if given.device == "cuda" else given.device
-        document = {"device": where, "torch": torch.__version__, "cells": lines}
-        write_text(given.table, json.dumps(document, indent=1) + "\n")
+        before = json.loads(given.table.read_text())["cells"] if given.table.exists() else {}
+        document = {"device": where, "torch": torch.__version__, "cells": before | lines}
+        write_text(given.table, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 

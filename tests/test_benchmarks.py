@@ -60,6 +60,19 @@ def test_the_release_trains_as_fast_and_as_often_as_the_page_says():
         assert f"| {' | '.join(counts[row : row + 3])} |" in page
 
 
+def test_bf16_changes_the_counts_as_little_as_the_page_says():
+    cells = json.loads((ROOT / "results" / "benchmarks" / "precision-cuda.json").read_text())["cells"].values()
+    page, told = (ROOT / "docs" / "training.md").read_text(), []
+    for cell in cells:
+        ways = [cell["bf16"], cell.get("fp32") or cell["tf32"]]
+        told.append([f"{way['sufficient']}/{way['runs']}" for way in ways])
+        told[-1] += [f"{cell['p']:.2f}", *(f"{way['bits']['gap2']:.2f}" for way in ways)]
+        assert cell["p"] > 0.05
+    assert all(f" | {' | '.join(line)} |" in page for line in told)
+    before, without = (sum(int(line[k].partition("/")[0]) for line in told) for k in (0, 1))
+    assert f"{before} of {8 * len(told)} seeds are sufficient in bf16 and {without} without" in page
+
+
 def test_a_run_on_frames_takes_as_long_as_the_page_says():
     timed = json.loads((ROOT / "results" / "benchmarks" / "pixels-cuda.json").read_text())
     one, four = (timed[f"plain_{runs}"]["s_per_run"] for runs in (1, 4))
@@ -164,8 +177,10 @@ def test_training_without_bf16_is_compared_with_the_runs_of_the_ledger(
     assert line["p"] == pytest.approx(1 / 3)
     assert "2/2 in bf16, 0/2 in fp32, p 0.333" in capsys.readouterr().out
     (ledgers / "some.jsonl").write_text(json.dumps(rows[0]) + "\n")  # one run is missing
-    assert ended(*given, "--table", str(table)) == 0
-    assert json.loads(table.read_text())["cells"] == {}
+    assert ended(*given, "--table", str(tmp_path / "other.json")) == 0
+    assert json.loads((tmp_path / "other.json").read_text())["cells"] == {}
+    assert ended(*given, "--table", str(table)) == 0  # what it had stays
+    assert list(json.loads(table.read_text())["cells"]) == [title]
     jobs, placed = pack([replace(cell, preset="release")], tmp_path / "demos")
     export(jobs, placed, tmp_path / "rounded", tmp_path / "demos")
     assert ended(str(tmp_path / "rounded"), *given[1:]) == 2

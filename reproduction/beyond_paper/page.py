@@ -29,7 +29,7 @@ from reproduction.beyond_paper.figures import (
 )
 from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, seeds_of, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
-from reproduction.beyond_paper.revision_cells import CHOSEN_ON, PLAIN_CELLS, ROBUST_CELLS
+from reproduction.beyond_paper.revision_cells import CHOSEN_ON, ONE_LEARNER, PLAIN_CELLS, ROBUST_CELLS
 from reproduction.captions import short_names
 
 KINDS = ("development", "held-out", "afterwards", "far", "revised")
@@ -205,7 +205,7 @@ def filled(text: str, results: Path) -> str:
     parts = {name: shown(name, lines[name], table) for name, table in tables.items()}
     parts[REACH] = f"{summary(ledgers)}\n\n{parts[REACH]}"
     parts[REVISED] = f"{no_miss(ledgers)}\n\n{parts[REVISED]}"
-    parts[ROBUST] = robust(ledgers)
+    parts[ROBUST] = f"{no_miss(ledgers, ONE_LEARNER)}\n\n{robust(ledgers)}"
     picture = f"![Updates and seconds until first sufficient]({PICTURE.as_posix()})"
     parts[FIRST] = picture if first_rows(ledgers, TRAINED) else "*Not run yet.*"
     missed = ledgers.files.get(CONFUSED)

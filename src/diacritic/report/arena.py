@@ -8,7 +8,7 @@ from diacritic.studies.arena import Score
 from diacritic.studies.tasks import Task
 
 Scores = Mapping[Task, Sequence[Score | None]]
-WIDE, HIGH, LEFT, TOP = 38, 24, 272, 130
+WIDE, HIGH, LEFT, TOP = 44, 24, 272, 130
 NONE, ALL = (0xF7, 0xF4, 0xEC), (0x08, 0x51, 0x9C)
 """Colours of no and of every seed."""
 

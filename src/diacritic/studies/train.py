@@ -126,6 +126,8 @@ def train_with(options: TrainOptions, subject: Demos | Drawn | Model | Task | st
     if options.learner == "auto":
         revised = isinstance(resolved, Model) and options.preset == "carousel"
         options = replace(options, learner="plain+revision" if revised else "plain")
+    if options.steps == 0 and not learner(options.learner).split:
+        raise UserError("--steps", f"0 of them leave {options.learner} as it starts; give at least 1")
     if isinstance(resolved, Model):
         return _train_model(options, resolved, keep_model)
     return _train_recording(options, resolved)

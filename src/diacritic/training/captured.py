@@ -11,6 +11,8 @@ import torch
 
 WARM = 3
 """Updates before the capture, on a side stream."""
+SAY_EVERY = 50
+"""Updates between two words about them."""
 
 
 class Repeated:
@@ -59,8 +61,13 @@ def captured(update: Callable[[], None]) -> torch.cuda.CUDAGraph:
     return graph
 
 
-def repeat(update: Callable[[], None], times: int, device: torch.device) -> None:
-    """Do `update` so many times, and wait until all are done."""
-    Repeated(update, device).advance(times)
+def repeat(
+    update: Callable[[], None], times: int, device: torch.device, say: Callable[[str], None] = lambda _: None
+) -> None:
+    """Do `update` so many times, say so now and then, and wait until all are done."""
+    repeated = Repeated(update, device)
+    for done in range(0, times, SAY_EVERY):
+        say(f"{done:,} of {times:,} updates")
+        repeated.advance(min(SAY_EVERY, times - done))
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -96,14 +96,14 @@ def fit_transition(
     begun["codebook"] = park(begun["codebook"], used)
     fit = _Fit(Adam(begun, rates, effort.clip), _spacing(begun["codebook"], used) / SHARPNESS, data, dataset, noise)
     optimiser = fit.optimiser
-    with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} runs"):
+    with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} run{'s' * (runs > 1)}") as say:
         if effort.batch is None:
             step = fit.on_all_rows(effort.steps)
         else:
             chances, size = dataset.weight[0].cpu(), min(effort.batch, dataset.weight.shape[1])
             falling = optimiser.rates.new_tensor([effort.rate * (1 - k / effort.steps) for k in range(effort.steps)])
             update = fit.on_some_rows(draws(chances, effort.steps, size).to(rates.device), falling)
-            repeat(update, effort.steps, rates.device)
+            repeat(update, effort.steps, rates.device, say)
             step = effort.steps
     with torch.no_grad():
         trace = fitted_trace(optimiser.parameters, data, dataset)

@@ -19,7 +19,7 @@ class TrainOptions:
     seeds: int = 8
     """How many runs, with seeds 0, 1, …"""
     steps: int = 6000
-    """Updates."""
+    """Updates; 0 for a learner that revises codes: it then does that alone."""
     until: Literal["end", "sufficient"] = "end"
     """Train to the `end`, or stop once every seed is `sufficient` at three looks in a row, each a fiftieth of
     training apart."""
@@ -41,6 +41,6 @@ class TrainOptions:
 
     def check(self) -> None:
         """Refuse impossible settings in one line."""
-        for name in ("seeds", "steps", "codes"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name}", "must be at least 1")
+        for name, least in (("seeds", 1), ("steps", 0), ("codes", 1)):
+            if getattr(self, name) < least:
+                raise UserError(f"--{name}", f"must be at least {least}")

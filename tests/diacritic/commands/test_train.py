@@ -8,8 +8,8 @@ import pytest
 from diacritic.cli import main
 
 
-def train(out: Path, *more: str) -> int:
-    return main(["train", *more, "--seeds", "2", "--steps", "6", "--device", "cpu", "--out", str(out)])
+def train(out: Path, *more: str, steps: int = 6) -> int:
+    return main(["train", *more, "--seeds", "2", "--steps", str(steps), "--device", "cpu", "--out", str(out)])
 
 
 def test_training_leaves_runs_with_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -22,6 +22,15 @@ def test_training_leaves_runs_with_verdicts(tmp_path: Path, capsys: pytest.Captu
     assert all(len(manifest["rate"]) == 4 for manifest in manifests)
     (metrics,) = tmp_path.glob("cohort-*/metrics.jsonl")
     assert json.loads(metrics.read_text().splitlines()[-1])["step"] == 6
+
+
+def test_without_updates_codes_are_revised_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert train(tmp_path, "memory-chain", "bits=1", "delay=3", steps=0) == 0
+    assert "2/2 sufficient" in capsys.readouterr().out
+    for learner, steps, line in (("plain", 0, "0 of them leave plain as it starts"), ("auto", -1, "at least 0")):
+        assert train(tmp_path / "none", "gap", "--learner", learner, steps=steps) == 2
+        assert line in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_same_command_again_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

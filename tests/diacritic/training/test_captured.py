@@ -52,8 +52,10 @@ def test_an_update_is_done_as_often_as_asked_for(pieces: list[int], monkeypatch:
         repeated.advance(times)
     assert update.done == sum(pieces)
     assert update.captured == (sum(pieces) > 3)
-    repeat(update, 5, torch.device("cuda"))
-    assert update.done == sum(pieces) + 5
+    said: list[str] = []
+    repeat(update, 120, torch.device("cuda"), said.append)
+    assert update.done == sum(pieces) + 120
+    assert said == ["0 of 120 updates", "50 of 120 updates", "100 of 120 updates"]
 
 
 def test_a_graph_shares_no_workspace_with_those_before_and_after_it(monkeypatch: pytest.MonkeyPatch) -> None:

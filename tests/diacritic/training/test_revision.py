@@ -92,9 +92,16 @@ def test_chance_asks_for_no_memory() -> None:
     assert demand.coding.codes == 1
 
 
-def cohort(model: Model, demonstrations: int | None = None, steps: int = 0, codes: int = 16, seeds: int = 2) -> Cohort:
+def cohort(
+    model: Model,
+    demonstrations: int | None = None,
+    steps: int = 0,
+    codes: int = 16,
+    seeds: int = 2,
+    name: str = "plain+revision",
+) -> Cohort:
     plan = Plan(
-        learner("plain+revision"),
+        learner(name),
         preset("carousel"),
         tuple(Run(seed) for seed in range(seeds)),
         max(1, steps),
@@ -122,6 +129,13 @@ def test_an_untrained_run_gets_the_codes_that_its_demonstrations_ask_for(
         judged = evaluate_symbolic(machine, need)
         assert judged.sufficient
         assert max(rate - (bits or 0) for rate, bits in zip(judged.rate, need.bits, strict=True)) < 1e-6
+
+
+def test_nothing_drifts_on_a_finite_task_where_robust_revision_is_revision() -> None:
+    model = build("memory-chain", bits=1, delay=3)
+    names = ("plain+revision", "plain+robust-revision")
+    one, other = (revise(cohort(model, steps=20, name=name)).cohort.parameters for name in names)
+    assert all(one[name].equal(other[name]) for name in one)
 
 
 def test_a_run_that_confuses_nothing_forgets_as_before() -> None:

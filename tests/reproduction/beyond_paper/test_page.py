@@ -42,13 +42,25 @@ def test_the_tables_are_those_of_the_ledgers() -> None:
 
 
 def test_policies_that_drift_succeed_as_often_as_the_page_says() -> None:
-    near, far = (Results.read(ROOT / "results").runs(cell) for cell in ROBUST_CELLS)
+    ledgers, rows = Results.read(ROOT / "results"), dict[tuple[str, int], list[Row]]()
+    for cell in ROBUST_CELLS:
+        rows.setdefault((cell.task.title, cell.codes), []).extend(ledgers.runs(cell))
+    near, far = (rows["weighing gap=6", 16], rows["weighing gap=20", 16])
     page = " ".join((ROOT / "docs" / "beyond_paper.md").read_text(encoding="utf-8").split())
     assert min(row["success"] for row in near) >= 0.95
     missed = [row for row in far if row["success"] < 0.95]
     assert [round(128 * row["success"]) for row in missed] == [121, 121]  # 122 would do
     assert "two of the sixteen seeds miss it by one of their 128 episodes" in page
     assert min(row[name] for row in (*near, *far) for name in ("side", "slot")) >= 0.95
+    still = [row for (task, _), some in rows.items() if task.startswith(("two-cues", "full-reveal")) for row in some]
+    assert len(still) == 88
+    assert {row["success"] for row in still} == {1.0}
+    short, enough = (
+        [row["success"] for codes in sizes for row in rows["readout-3 modes=32", codes]]
+        for sizes in ((8, 10, 12), (16,))
+    )
+    assert f"in {min(enough):.2f} to {max(enough):.2f} of its episodes with 16 codes" in page
+    assert f"in {min(short):.2f} to {max(short):.2f} with 8 to 12" in page
 
 
 def test_sufficient_seeds_alone_have_a_surplus() -> None:

@@ -14,7 +14,8 @@ CHAIN = next(cell for cell in CELLS if cell.name.startswith("memory-chain bits=2
 
 
 def made(cell: Any, seed: int, **more: Any) -> Row:
-    fields = {"conditional_surplus": {"gap1": 0.01 * seed, "gap2": None}, "seconds": 1.0, "sufficient": seed > 0}
+    bits = {"conditional_surplus": {"gap1": 0.01 * seed, "gap2": None}, "surplus": {}}
+    fields = {**bits, "seconds": 1.0, "sufficient": seed > 0}
     return run_of(cell, seed, **{**fields, **more})
 
 
@@ -32,6 +33,11 @@ def test_sufficient_seeds_alone_have_a_surplus_and_missing_seeds_are_told() -> N
     assert last(rows)[3:] == ["3/4 of 8 seeds so far", "1/8", "gap1 0.03, gap2 –", "0.38", "1000", "1.0 (cpu)"]
     assert surplus([made(PLAIN, 0)]) == {}
     assert last([made(PLAIN, seed, success=None) for seed in range(8)])[3:7] == ["7/8", "1/8", "gap1 0.07, gap2 –", "—"]
+
+
+def test_without_unique_classes_the_rate_beyond_the_requirement_counts() -> None:
+    for beyond, told in ((0.25, 0.25), (-0.0, 0.0), (-1.0, None), (None, None)):
+        assert surplus([made(PLAIN, 1, surplus={"gap1": 9.0, "gap2": beyond})]) == {"gap1": 0.01, "gap2": told}
 
 
 def test_a_time_that_several_cells_share_is_marked() -> None:
