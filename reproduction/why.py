@@ -104,7 +104,7 @@ class Costs:
         self.results = results
         self.seconds: dict[tuple[object, ...], list[float]] = defaultdict(list)
         for row in (row for rows in results.files.values() for row in rows):
-            if row.get("seconds") and "configuration" in row and row["device"] != "cpu":
+            if row.get("seconds") and row.get("steps") and "configuration" in row and row["device"] != "cpu":
                 taken = (row["seconds"] + (row.get("forecaster_seconds") or 0)) / row["steps"]
                 for key in _likeness(row["task"].split()[0], row["learner"], row["preset"], "profile" in row):
                     self.seconds[key].append(taken)

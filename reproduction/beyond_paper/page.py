@@ -30,6 +30,8 @@ from reproduction.beyond_paper.figures import (
 from reproduction.beyond_paper.reach import MOST_SURPLUS, first_rows, reach, seeds_of, summary, surplus
 from reproduction.beyond_paper.revision_cells import CELLS as REVISED_CELLS
 from reproduction.beyond_paper.revision_cells import CHOSEN_ON, ONE_LEARNER, PLAIN_CELLS, ROBUST_CELLS
+from reproduction.beyond_paper.robust_search import NAME as SEARCHED
+from reproduction.beyond_paper.robust_search import WEIGHING, searched
 from reproduction.captions import short_names
 
 KINDS = ("development", "held-out", "afterwards", "far", "revised")
@@ -100,7 +102,8 @@ def robust(results: Results) -> str:
         before = next(one for one in REVISED_CELLS if (one.task, one.codes) == (cell.task, cell.codes))
         rows = results.shown(cell)
         sides = [text for one in (before, cell) for text in _counted_and_played(one, results.shown(one))]
-        lines.append([cell.name, _origin(cell), *sides, _worst(rows)])
+        kind = "chosen on" if cell.task == WEIGHING.task else "seen before"  # with another setting and other seeds
+        lines.append([cell.name, kind, *sides, _worst(rows)])
     head = ("cell", "kind", "revised", "success of its seeds", "robust", "success of its seeds")
     return table((*head, "largest surplus (bit)"), lines)
 
@@ -210,6 +213,8 @@ def filled(text: str, results: Path) -> str:
     parts[FIRST] = picture if first_rows(ledgers, TRAINED) else "*Not run yet.*"
     missed = ledgers.files.get(CONFUSED)
     parts[CONFUSED] = confused(missed) if missed else "*Not run yet.*"
+    tried = ledgers.files.get(SEARCHED)
+    parts[SEARCHED] = searched(tried) if tried else "*Not run yet.*"
     for name, part in parts.items():
         text = between(text, name, part)
     return text

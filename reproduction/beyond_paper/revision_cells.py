@@ -13,7 +13,7 @@ from reproduction.beyond_paper.cells import CELLS as PLAIN
 from reproduction.beyond_paper.cells import FAR
 
 NAME, REVISION, ROBUST = "revision", "plain+revision", "plain+robust-revision"
-FIRST_SEED, FIRST_ROBUST, SEEDS, MORE_SEEDS = 100, 300, 8, 16
+FIRST_SEED, FIRST_ROBUST, SEEDS, MORE_SEEDS = 100, 400, 8, 16
 UPDATES = 2000  # on finite tasks; on recordings as many as plain runs have
 TRIED = {task("readout-3", modes=32)}
 """Seeds from 100 on were trained here before runs that cannot be fitted were fitted from a fresh carrier."""

@@ -67,6 +67,26 @@ class Confused:
 
 
 @dataclass(frozen=True)
+class RobustSearch:
+    """The search behind robust revision: fits of weighing under noise in many ways, then closed loops."""
+
+    out: Path = RESULTS
+    """Folder of the ledger."""
+    device: str = "cpu"
+    """cpu or cuda."""
+    only: str = ""
+    """Settings whose description holds this text, such as imitation=100."""
+    demos: Path = Path("out") / "demos"
+    """Recordings; made where they are missing."""
+
+    def run(self) -> int:
+        from reproduction.beyond_paper.robust_search import run
+
+        run(self.out, self.device, self.only, self.demos)
+        return 0
+
+
+@dataclass(frozen=True)
 class LongDelays:
     """Why long delays are hard to learn: one measurement, cohort by cohort."""
 
@@ -121,12 +141,13 @@ class Pages:
 
 @dataclass(frozen=True)
 class BeyondPaper:
-    """Beyond the paper: certified, forgetting, long-delays, pages."""
+    """Beyond the paper: certified, forgetting, confused, robust-search, long-delays, pages."""
 
     action: Annotated[
         Annotated[Certified, tyro.conf.subcommand("certified", prefix_name=False)]
         | Annotated[Forgetting, tyro.conf.subcommand("forgetting", prefix_name=False)]
         | Annotated[Confused, tyro.conf.subcommand("confused", prefix_name=False)]
+        | Annotated[RobustSearch, tyro.conf.subcommand("robust-search", prefix_name=False)]
         | Annotated[LongDelays, tyro.conf.subcommand("long-delays", prefix_name=False)]
         | Annotated[Pages, tyro.conf.subcommand("pages", prefix_name=False)],
         tyro.conf.arg(name=""),

@@ -12,6 +12,7 @@ OTHERS = {
     "arena-search",
     "atlas",
     "preset-search",
+    "robust-search",
     "forever",
     "forever-training",
     "need",

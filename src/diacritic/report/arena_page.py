@@ -9,7 +9,7 @@ from diacritic.files.ledger import Row
 from diacritic.report.arena import Scores
 from diacritic.report.dot_chart import Panel, dot_chart
 from diacritic.report.markdown import folded
-from diacritic.studies.arena import ENTRANTS, SHORT, Setting
+from diacritic.studies.arena import ENTRANTS, SHORT, Score, Setting
 
 BEGIN, END = "<!-- arena: begin -->", "<!-- arena: end -->"
 
@@ -40,13 +40,14 @@ def page(
     )
     equal = " Every memory has the settings that its search chose; all searches had the same budget."
     other = f" {superseded:,} older runs in the ledger have other settings; nothing on this page counts them."
+    missing = _missing(names, scores)
     said = (unequal if tried < every else equal) + (other if superseded else "")
     lines = [
         "[![Sufficient seeds by task and memory](images/arena/matrix.svg)](images/arena/matrix.svg)",
         "",
         f"{done} of {len(scores) * len(names)} cells have been run.{said}",
         "",
-        *folded("What is missing", [f"{_missing(names, scores)}."]),
+        *(folded("What is missing", [f"{missing}."]) if missing else ()),
         "![Bits carried against success](images/arena/bits.svg)",
         "",
         "## Longer than trained",
@@ -59,6 +60,7 @@ def page(
         "|---|---:|---:|---:|---:|---:|",
         *(_length_line(name, rows) for name, rows in zip(names, short, strict=True) if rows),
         "",
+        *_arm(names, scores),
         "## What it costs",
         "",
         "Medians over the tasks that were run. Updates and seconds (of one run in its cohort) count until every action",
@@ -79,7 +81,7 @@ def _missing(names: Sequence[str], scores: Scores) -> str:
         if ran and left:
             said = ", ".join(left) if len(left) <= len(ran) else f"all but {', '.join(ran)}"
             texts.append(f"{task.title} ({said})")
-    return "; ".join(texts) or "nothing"
+    return "; ".join(texts)
 
 
 def _length_line(name: str, rows: Sequence[Row]) -> str:
@@ -89,6 +91,35 @@ def _length_line(name: str, rows: Sequence[Row]) -> str:
         measured = [value for value in values if value is not None]
         texts.append(f"{sum(value == 1 for value in measured)}/{len(rows)}" if len(measured) == len(rows) else "?")
     return f"| {name} | {' | '.join(texts)} |"
+
+
+def _arm(names: Sequence[str], scores: Scores) -> list[str]:
+    """Sufficient seeds and success in closed loop on the tasks that are recorded."""
+    tasks = [task for task in scores if task.recorded]
+    lines = []
+    for k, name in enumerate(names):
+        mine = [scores[task][k] for task in tasks]
+        if any(mine):
+            lines.append(f"| {name} | {' | '.join(_arm_text(score) for score in mine)} |")
+    if not lines:
+        return []
+    return [
+        "## On the arm",
+        "",
+        "Sufficient seeds, and beside them the mean success of all seeds in closed loop, 128 episodes each (–: was not",
+        "played).",
+        "",
+        f"| memory | {' | '.join(task.title for task in tasks)} |",
+        f"|---|{'---:|' * len(tasks)}",
+        *lines,
+        "",
+    ]
+
+
+def _arm_text(score: Score | None) -> str:
+    if score is None:
+        return ""
+    return f"{score.text}, {'–' if score.closed_loop is None else f'{score.closed_loop:.2f}'}"
 
 
 def costs_svg(names: Sequence[str], scores: Scores) -> str:

@@ -195,7 +195,7 @@ class Score:
     sufficient: int
     seeds: int
     success: float
-    """Mean over the seeds: of exact closed loops, or of decisions on held-out episodes of a recording."""
+    """Mean over the seeds: in closed loop, or of decisions on held-out episodes of a recording."""
     bits: float | None
     """Largest mean rate of a window, over the sufficient seeds; none where no code carries the memory."""
     carried: float | None
@@ -210,6 +210,8 @@ class Score:
     """Microseconds a step."""
     device: str
     """What it was trained on."""
+    closed_loop: float | None = None
+    """Mean success over the seeds where every one of them acted itself; none where a recording is all there was."""
 
     @property
     def text(self) -> str:
@@ -224,10 +226,12 @@ def score(results: Results, cell: Cell) -> Score | None:
     good = [row for row in rows if row["sufficient"]]
     rates, all_rates = ([_rate(row) for row in some] for some in (good, rows))
     reached = sorted((row["longest"] or 0 for row in rows), reverse=True)[(len(rows) - 1) // 2]
+    played = all(row["success"] is not None for row in rows)
+    success = sum(row["success" if played else "decisions_right"] for row in rows) / len(rows)
     return Score(
         len(good),
         len(rows),
-        sum(row["success"] if row["success"] is not None else row["decisions_right"] for row in rows) / len(rows),
+        success,
         sum(rates) / len(rates) if rates and cell_codes(cell) else None,
         sum(all_rates) / len(rows) if cell_codes(cell) else None,
         reached or None,
@@ -236,6 +240,7 @@ def score(results: Results, cell: Cell) -> Score | None:
         rows[0]["parameters"],
         rows[0]["latency_us"],
         rows[0]["device"],
+        success if played else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""One cell of the arena, judged: exact on symbolic tasks, on held-out episodes of recordings; with what it costs."""
+"""One cell of the arena, judged exactly, or on held-out episodes and in closed loop on the arm; with what it costs."""
 
 import time
 from collections.abc import Mapping
@@ -23,6 +23,8 @@ from diacritic.measure.plugin import joint
 from diacritic.measure.recorded import Classes, score_cohort
 from diacritic.memory.act import act
 from diacritic.memory.kinds import memory_of
+from diacritic.rollout.closed_loop import play
+from diacritic.rollout.policies import Policies
 from diacritic.studies.arena import LENGTHS
 from diacritic.studies.cell import Cell
 from diacritic.studies.recorded import reported
@@ -128,7 +130,8 @@ def _longest(row: Row, by_length: Mapping[str, float | None], trained: int) -> i
 
 
 def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
-    """On the held-out episodes while the expert acts: codes by the task's gate, other memories by their decisions."""
+    """On the held-out episodes while the expert acts: codes by the task's gate, other memories by their decisions; then
+    in closed loop."""
     made, (task, prepared) = recording(cell, demos), prepared_of(cell, demos)
     later = slice(demonstrations(cell), None)
     held, classes = made.take(later), Classes.of(made.symbols, made.choices).take(later)
@@ -146,7 +149,7 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
     by_run = [None if finite else {name: error[k] for name, error in errors.items()} for k in range(cell.seeds)]
     judged = [evaluation_of(scores, k, task_gate(task), windows, wrong) for k, wrong in enumerate(by_run)]
     decodings = decoded(watching, memory_states(watching), classes)
-    diverged = cohort.optimiser.diverged.tolist()
+    diverged, success = cohort.optimiser.diverged.tolist(), _played(task, cohort, prepared)
     rows = []
     for k, (seed, item) in enumerate(zip(cell.run_seeds, judged, strict=True)):
         row = {key: value for key, value in item.row().items() if key not in BULKY}
@@ -157,7 +160,7 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
             | {
                 "diverged": diverged[k],
                 "sufficient": item.sufficient and not diverged[k],
-                "success": None,
+                "success": success[k],
                 "decisions_right": right,
                 "lengths": {},
                 "longest": made.steps if item.sufficient else None,
@@ -168,6 +171,15 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
             }
         )
     return rows
+
+
+def _played(task: Any, cohort: Cohort, prepared: Prepared) -> list[float] | list[None]:
+    """The success of each run in closed loop; none without the simulator, which training does not need."""
+    player = Policies(cohort.parameters, cohort.plan.carrier, prepared.scale)
+    try:
+        return play(task, player, threads=1).success.mean(1).tolist()
+    except ModuleNotFoundError:
+        return [None] * player.runs
 
 
 def parameter_count(cohort: Cohort) -> int:

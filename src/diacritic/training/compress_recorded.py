@@ -33,8 +33,8 @@ from diacritic.training.unseen_time import RISE, drifting_clock, sensor_noise, u
 
 EFFORT = Effort(steps=2000, rate=3e-3, batch=2048)
 """Picked on the development cell: two-cues at gap 6."""
-LONGER = replace(EFFORT, steps=5000)
-"""With fresh noise actions grow more precise for longer. Picked on weighing at gap 6."""
+LONGER = replace(EFFORT, steps=5000, imitation=100.0)
+"""Under fresh noise a policy that drifts needs precise actions most. Picked on weighing at gap 6 (`robust-search`)."""
 PREVIOUS = 0.3
 """Deviation of the noise on previous actions, standardised: a policy that drifts did something else before. Picked on
 weighing at gap 6 among 0, 0.1, 0.3, 0.6 and 1."""
@@ -68,7 +68,7 @@ class Compressed(Forgotten):
         return {"changed": self.changed, "updates": self.steps, "codes": self.codes, **shares, "loss": loss}
 
 
-def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
+def forgotten(cohort: Cohort, effort: Effort | None = None, noise: Noise | None = None) -> Compressed:
     """Every run of a cohort trained on a recording, with as few codes as its own decisions need.
 
     A run keeps its old weights where `forget` would keep them and where it then decides otherwise; also where it did
@@ -83,9 +83,9 @@ def forgotten(cohort: Cohort, effort: Effort | None = None) -> Compressed:
     right = [agreement(run, expert.behaviour) for run, expert in zip(own, experts, strict=True)]
     experts = [without_chance(run) for run in experts] if split else experts
     merged = _revised(whole, own, experts) if split else [merge_codes(run, plan.carrier.codes) for run in own]
-    robust = plan.learner.robust
-    noise = Noise(sensor_noise(whole.data), PREVIOUS) if robust else None
-    effort = effort or (LONGER if robust else EFFORT)
+    if plan.learner.robust:
+        noise = noise or Noise(sensor_noise(whole.data), PREVIOUS)
+    effort = effort or (LONGER if plan.learner.robust else EFFORT)
     tried = forget(whole, own, effort, fresh=False, worse=RISE, merged=merged, noise=noise)
     for times in (times for times in AGAIN if split and (cohort.step > 0 or times > 1)):
         tried = _again(tried, whole, own, replace(effort, steps=times * effort.steps), noise)

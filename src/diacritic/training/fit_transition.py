@@ -49,6 +49,8 @@ class Effort:
     """Largest gradient norm of a run."""
     batch: int | None = None
     """Rows of an update at most, drawn again each time while the rate falls to zero; none: all rows. For recordings."""
+    imitation: float = 1.0
+    """Weight of imitation beside the codes; more of it makes actions more precise."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def fit_transition(
     rates = torch.full((runs,), effort.rate, device=begun["codebook"].device)
     used = dataset.weight.new_zeros(runs, carrier.codes).scatter_(1, dataset.code, 1.0).bool()  # codes that rows reach
     begun["codebook"] = park(begun["codebook"], used)
-    fit = _Fit(Adam(begun, rates, effort.clip), _spacing(begun["codebook"], used) / SHARPNESS, data, dataset, noise)
+    heat = _spacing(begun["codebook"], used) / SHARPNESS
+    fit = _Fit(Adam(begun, rates, effort.clip), heat, data, dataset, effort.imitation, noise)
     optimiser = fit.optimiser
     with working(f"fitting {dataset.before.shape[1]:,} rows to {runs} run{'s' * (runs > 1)}") as say:
         if effort.batch is None:
@@ -121,6 +124,7 @@ class _Fit:
     heat: Tensor  # τ, [S]
     data: Data
     dataset: TransitionDataset
+    imitation: float = 1.0
     noise: Noise | None = None
 
     def on_all_rows(self, steps: int) -> int:
@@ -160,7 +164,7 @@ class _Fit:
     def _descend(self, trace: Trace, chance: Tensor, target: Tensor) -> None:
         acting = discrepancy(trace.read("act"), target, self.data.shape.symbolic)
         near = (trace.proposal - trace.embedding).square().mean(-1)
-        self.optimiser.descend(trace.mean(acting - chance + near).sum())
+        self.optimiser.descend(trace.mean(self.imitation * acting - chance + near).sum())
 
 
 def draws(chances: Tensor, steps: int, size: int) -> Tensor:

@@ -1,6 +1,7 @@
 """The arena's pictures and page, from scores."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ def test_colours_and_horizons() -> None:
         "10⁴",
         "10⁶",
     ]
+
+
+def test_on_the_arm_closed_loops_stand_beside_the_counts() -> None:
+    played, none = replace(OTHER, closed_loop=0.5), (5, 6)
+    arm = {task("weighing", gap=6): [CODED, played], task("two-cues", gap=6): [CODED, None]}
+    text = page(NAMES, arm, {}, [[], []], none)
+    assert "| memory | weighing gap=6 | two-cues gap=6 |\n|---|---:|---:|\n" in text
+    assert "| carousel | 8/8, – | 8/8, – |\n| GRU <wide> | 2/8, 0.50 |  |\n" in text
+    assert "On the arm" not in page(NAMES, SCORES, {}, [[], []], none)
+
+
+def test_where_nothing_is_missing_the_page_is_silent_about_it() -> None:
+    text = page(NAMES, {task("gap"): [CODED, OTHER]}, {}, [[], []], (6, 6))
+    assert "2 of 2 cells have been run. Every memory has the settings that its search chose" in text
+    assert "What is missing" not in text
 
 
 def test_the_page_says_what_is_missing_and_goes_between_its_marks(tmp_path: Path) -> None:

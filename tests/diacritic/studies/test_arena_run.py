@@ -128,6 +128,7 @@ def test_on_recordings_the_certified_entrant_has_the_codes_that_they_ask_for(
     assert all(rows["certified", seed]["sufficient"] for seed in (0, 1))
     assert max(rows["certified", 0]["surplus"].values()) < 0.05
     assert not rows["frames-1", 0]["sufficient"]
+    assert rows["certified", 0]["success"] > rows["frames-1", 0]["success"] == 0
 
 
 def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:

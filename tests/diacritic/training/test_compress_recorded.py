@@ -241,11 +241,11 @@ def test_only_a_robust_revision_judges_under_noise_and_fits_longer(monkeypatch: 
 
     def ask(given: Cohort, own: Any, effort: Effort, **settings: Any) -> Forgotten:
         noise = settings["noise"]
-        asked.append((effort.steps, None if noise is None else noise.previous))
+        asked.append((effort.steps, effort.imitation, None if noise is None else noise.previous))
         raise InterruptedError
 
     monkeypatch.setattr(compress_recorded, "forget", ask)
     for name in ("plain+forgetting", "plain+revision", "plain+robust-revision"):
         with pytest.raises(InterruptedError):
             forgotten(revising(cohort, name))
-    assert asked == [(2000, None), (2000, None), (5000, PREVIOUS)]
+    assert asked == [(2000, 1, None), (2000, 1, None), (5000, 100, PREVIOUS)]

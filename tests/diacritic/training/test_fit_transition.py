@@ -96,11 +96,12 @@ def test_drawn_rows_teach_a_recording_and_the_same_ones_are_drawn_again() -> Non
     assert torch.equal(first.parameters["codebook"], again.parameters["codebook"])
 
 
-def test_updates_on_drawn_rows_are_those_of_the_plain_loop() -> None:
+@pytest.mark.parametrize("imitation", [1.0, 20.0])
+def test_updates_on_drawn_rows_are_those_of_the_plain_loop(imitation: float) -> None:
     """Rows drawn one update at a time, the rate set by hand, and every row of the dataset looked up."""
     _, begun, data, _ = drawn_setting(torch.float64)
     codes = torch.randint(6, (2, 4, 32), generator=torch.Generator().manual_seed(1))
-    dataset, effort = transition_dataset(data, codes, 6), Effort(12, batch=24)
+    dataset, effort = transition_dataset(data, codes, 6), Effort(12, batch=24, imitation=imitation)
     fitted = fit_transition(begun, SMALL, data, dataset, effort)
     assert codes.flatten(1).unique().tolist() == list(range(6))  # no code is parked
     optimiser = Adam(begun, torch.full((2,), effort.rate), effort.clip)
@@ -113,7 +114,7 @@ def test_updates_on_drawn_rows_are_those_of_the_plain_loop() -> None:
         trace = fitted_trace(optimiser.parameters, inputs, rows)
         scores = -torch.cdist(trace.proposal, trace.codebook).square() / heat.view(-1, 1, 1)
         missed = torch.nn.functional.cross_entropy(scores.mT, rows.code, reduction="none").mean(1)
-        acting = (trace.read("act") - rows.target).square().mean((1, 2))
+        acting = imitation * (trace.read("act") - rows.target).square().mean((1, 2))
         optimiser.descend((acting + missed + (trace.proposal - trace.embedding).square().mean((1, 2))).sum())
     for name, value in optimiser.parameters.items():
         torch.testing.assert_close(fitted.parameters[name], value, rtol=0, atol=1e-7)
@@ -127,9 +128,8 @@ def test_an_update_on_drawn_rows_asks_the_device_for_nothing(monkeypatch: pytest
     rows = transition_dataset(data, codes, 6)
     absent = TransitionDataset(**{name: value.to("meta") for name, value in vars(rows).items()})
     optimiser = Adam({name: value.to("meta") for name, value in begun.items()}, torch.ones(2, device="meta"), 1.0)
-    fit = _Fit(
-        optimiser, torch.ones(2, device="meta"), data.to("meta"), absent, Noise(torch.ones(3, device="meta"), 0.3)
-    )
+    noise = Noise(torch.ones(3, device="meta"), 0.3)
+    fit = _Fit(optimiser, torch.ones(2, device="meta"), data.to("meta"), absent, noise=noise)
     update = fit.on_some_rows(torch.zeros(9, 24, dtype=torch.int64, device="meta"), torch.ones(9, device="meta"))
     update()
     with pytest.raises(RuntimeError, match="meta"):  # what a wait would say
