@@ -90,6 +90,19 @@ def test_memories_are_as_fast_as_the_page_of_the_arena_says():
         assert f"{times[0]:.1f} to {times[-1]:.1f} ms, {least}" in page
 
 
+def test_the_arena_took_as_long_as_its_page_says():
+    rows = [json.loads(line) for line in (ROOT / "results" / "arena.jsonl").read_text().splitlines()]
+    seconds, cells = {"cpu": 0.0, "gpu": 0.0}, {"cpu": set[str](), "gpu": set[str]()}
+    for row in rows:
+        device = "cpu" if row["device"] == "cpu" else "gpu"
+        seconds[device] += row["seconds"] or 0.0
+        cells[device].add(f"{row['cell']} {row['learner']} {row['preset']}")
+    page = " ".join((ROOT / "docs" / "arena.md").read_text().split())
+    assert f"{len(cells['gpu'])} cells were trained on an H200, of which their shares add up to" in page
+    assert f"add up to {seconds['gpu'] / 60:.0f} minutes, the other {len(cells['cpu'])} on CPU cores" in page
+    assert f"in {seconds['cpu'] / 3600:.1f} core hours" in page
+
+
 def test_distinct_restarts_lose_no_sufficient_seed():
     cells = json.loads((ROOT / "results" / "benchmarks" / "restarts-cuda.json").read_text())["cells"]
     assert {(cell["sufficient_before"], cell["sufficient_after"], cell["seeds"]) for cell in cells} == {(8, 8, 8)}
