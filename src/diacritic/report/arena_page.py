@@ -47,6 +47,8 @@ def page(
         "",
         f"{done} of {len(scores) * len(names)} cells have been run.{said}",
         "",
+        f"Tasks in which every seed is sufficient: {_ranking(names, scores)}.",
+        "",
         *(folded("What is missing", [f"{missing}."]) if missing else ()),
         "![Bits carried against success](images/arena/bits.svg)",
         "",
@@ -69,6 +71,17 @@ def page(
         *_costs(names, scores, settings),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _ranking(names: Sequence[str], scores: Scores) -> str:
+    """Memories with the number of tasks in which no seed fails, the largest number first."""
+    counts = [sum(_whole(row[k]) for row in scores.values()) for k in range(len(names))]
+    ranked = sorted(zip(names, counts, strict=True), key=lambda one: -one[1])
+    return ", ".join(f"{name} {count}" for name, count in ranked)
+
+
+def _whole(score: Score | None) -> bool:
+    return score is not None and score.sufficient == score.seeds
 
 
 def _missing(names: Sequence[str], scores: Scores) -> str:
@@ -145,7 +158,7 @@ def _cost_lines(names: Sequence[str], scores: Scores, settings: Mapping[str, Set
         mine = [row[k] for row in scores.values() if row[k] is not None]
         if not mine:
             continue
-        full = sum(score.sufficient == score.seeds for score in mine if score)
+        full = sum(map(_whole, mine))
         like = ENTRANTS[name].like if name in ENTRANTS else None
         chosen = settings.get(like or name, Setting())
         keys = ("parameters", "latency", "updates", "seconds")

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diacritic.files.demos import Demos
 from diacritic.files.ledger import Row
 from diacritic.files.versions import code_version, versions
 from diacritic.measure.decoding import LEVEL, Label, decode
-from diacritic.measure.evaluate import evaluation_of
+from diacritic.measure.evaluate import Evaluation, evaluation_of
 from diacritic.measure.flags import class_error
 from diacritic.measure.gates import task_gate
 from diacritic.measure.longer import longer
@@ -57,6 +58,8 @@ class Trained:
     first: tuple[int | None, ...]
     """Of each run the updates until every action was right for the first time."""
     device: str
+    looks: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    """On the arm the parameters on the way, by updates: they are judged there as the last ones are."""
 
 
 def cohort_of(cell: Cell, demos: Path, device: str = "cpu", parameters: Mapping[str, Tensor] | None = None) -> Cohort:
@@ -90,10 +93,11 @@ def judge(cell: Cell, trained: Trained | None, demos: Path) -> list[Row]:
         took = time.perf_counter() - begun
         trained = Trained({}, (False,) * cell.seeds, cell.steps, took, (None,) * cell.seeds, "cpu")
     cohort.optimiser.diverged |= torch.tensor(trained.diverged)
-    rows = _recorded_rows(cell, cohort, demos) if cell.task.recorded else _symbolic_rows(cell, cohort)
+    rows = _recorded_rows(cell, cohort, demos, trained) if cell.task.recorded else _symbolic_rows(cell, cohort)
     count, latency = parameter_count(cohort), one_step(cohort)
     share = trained.seconds / cell.seeds
-    for row, first in zip(rows, trained.first, strict=True):
+    for row, noted in zip(rows, trained.first, strict=True):
+        first = row.get("first_sufficient_step", noted)
         row |= {
             "seconds": round(share, 3),
             "device": trained.device,
@@ -129,45 +133,86 @@ def _longest(row: Row, by_length: Mapping[str, float | None], trained: int) -> i
     return longest
 
 
-def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path) -> list[Row]:
-    """On the held-out episodes while the expert acts: codes by the task's gate, other memories by their decisions; then
-    in closed loop."""
-    made, (task, prepared) = recording(cell, demos), prepared_of(cell, demos)
-    later = slice(demonstrations(cell), None)
-    held, classes = made.take(later), Classes.of(made.symbols, made.choices).take(later)
-    watching = Cohort(replace(cohort.plan, batch=None, low=None), prepared.held_out, "cpu", dict(cohort.parameters))
-    with torch.no_grad():
-        trace = watching.trace()
-        actions = trace.steps(trace.read("act") if trace.actions is None else trace.actions).numpy()
-    expert = prepared.held_out.target.numpy()
-    errors = {
-        name: [class_error(run[t], expert[t], decision_class(held, name, t)) for run in actions]
-        for name, t in task.decisions.items()
-    }
-    finite = memory_of(cohort.plan.carrier).finite(cohort.plan.carrier)
-    scores, windows = score_cohort(trace.step_code.numpy(), classes), reported(task, list(classes.required))
-    by_run = [None if finite else {name: error[k] for name, error in errors.items()} for k in range(cell.seeds)]
-    judged = [evaluation_of(scores, k, task_gate(task), windows, wrong) for k, wrong in enumerate(by_run)]
-    decodings = decoded(watching, memory_states(watching), classes)
-    diverged, success = cohort.optimiser.diverged.tolist(), _played(task, cohort, prepared)
+@dataclass(frozen=True)
+class HeldOut:
+    """The episodes of a recording that a cell does not learn from."""
+
+    task: Any
+    prepared: Prepared
+    episodes: Demos
+    classes: Classes
+
+    @staticmethod
+    def of(cell: Cell, demos: Path) -> "HeldOut":
+        made, (task, prepared) = recording(cell, demos), prepared_of(cell, demos)
+        later = slice(demonstrations(cell), None)
+        return HeldOut(task, prepared, made.take(later), Classes.of(made.symbols, made.choices).take(later))
+
+    def watching(self, cohort: Cohort) -> Cohort:
+        """The cohort while the expert acts there."""
+        return Cohort(
+            replace(cohort.plan, batch=None, low=None), self.prepared.held_out, "cpu", dict(cohort.parameters)
+        )
+
+    def judged(self, watching: Cohort) -> tuple[list[Evaluation], list[float]]:
+        """Of each run its evaluation, codes by the task's gate and other memories by their decisions, and the least
+        share of episodes in which a decision is right."""
+        with torch.no_grad():
+            trace = watching.trace()
+            actions = trace.steps(trace.read("act") if trace.actions is None else trace.actions).numpy()
+        expert, runs = self.prepared.held_out.target.numpy(), range(len(watching.plan.runs))
+        errors = {
+            name: [class_error(run[t], expert[t], decision_class(self.episodes, name, t)) for run in actions]
+            for name, t in self.task.decisions.items()
+        }
+        finite = memory_of(watching.plan.carrier).finite(watching.plan.carrier)
+        scores = score_cohort(trace.step_code.numpy(), self.classes)
+        windows, gate = reported(self.task, list(self.classes.required)), task_gate(self.task)
+        by_run = [None if finite else {name: error[k] for name, error in errors.items()} for k in runs]
+        evaluations = [evaluation_of(scores, k, gate, windows, wrong) for k, wrong in enumerate(by_run)]
+        return evaluations, [min((1 - error[k] for error in errors.values()), default=1.0) for k in runs]
+
+    def first(self, cohort: Cohort, looks: Mapping[int, Mapping[str, NDArray[Any]]]) -> list[int | None]:
+        """Of each run the updates at the first look that finds it sufficient."""
+        first: list[int | None] = [None] * len(cohort.plan.runs)
+        for step, parameters in looks.items():
+            given = {name: torch.from_numpy(value) for name, value in parameters.items()}
+            evaluations, _ = self.judged(self.watching(Cohort(cohort.plan, cohort.given, "cpu", given)))
+            first = [
+                step if before is None and one.sufficient else before
+                for before, one in zip(first, evaluations, strict=True)
+            ]
+        return first
+
+
+def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path, trained: Trained) -> list[Row]:
+    """On the held-out episodes while the expert acts, then in closed loop."""
+    held = HeldOut.of(cell, demos)
+    watching = held.watching(cohort)
+    judged, right = held.judged(watching)
+    decodings = decoded(watching, memory_states(watching), held.classes)
+    diverged, success = cohort.optimiser.diverged.tolist(), _played(held.task, cohort, held.prepared)
     rows = []
-    for k, (seed, item) in enumerate(zip(cell.run_seeds, judged, strict=True)):
+    for k, (seed, item, first) in enumerate(
+        zip(cell.run_seeds, judged, held.first(cohort, trained.looks), strict=True)
+    ):
         row = {key: value for key, value in item.row().items() if key not in BULKY}
-        right = min((1 - error[k] for error in errors.values()), default=1.0)
+        last = trained.updates if trained.looks and item.sufficient else None
         rows.append(
             cell.identity(seed)
             | row
             | {
                 "diverged": diverged[k],
                 "sufficient": item.sufficient and not diverged[k],
+                "first_sufficient_step": last if first is None else first,
                 "success": success[k],
-                "decisions_right": right,
+                "decisions_right": right[k],
                 "lengths": {},
-                "longest": made.steps if item.sufficient else None,
+                "longest": held.episodes.steps if item.sufficient else None,
                 "decoded": decodings[k],
                 "versions": versions(torch=torch.__version__, numpy=np.__version__),
                 "code_version": code_version(),
-                "demos_sha256": made.digest,
+                "demos_sha256": recording(cell, demos).digest,
             }
         )
     return rows

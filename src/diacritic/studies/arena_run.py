@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from itertools import product
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from certify.errors import UserError
@@ -49,6 +50,8 @@ from diacritic.training.trace import Trace
 SEARCH_SEEDS, SEARCH_STEPS = range(100, 104), 1000
 SETTLED = 200
 """Updates in a row without one wrong action after which a cohort without a rate to lower is done."""
+LOOK_EVERY = 200
+"""Updates between two looks at a cohort on the arm; its judge says which of them finds a run sufficient first."""
 RESERVE = 20.0
 """Seconds before the limit at which training stops, so that what is trained can be judged."""
 
@@ -101,6 +104,7 @@ class Training(Part):
     stop: float
     problem: str | None = None
     """Why it cannot go on, say memory that a device does not have; others are not affected."""
+    looks: dict[int, dict[str, NDArray[Any]]] = field(default_factory=dict)
 
     @property
     def done(self) -> bool:
@@ -115,6 +119,8 @@ class Training(Part):
             if settled or time.monotonic() > self.stop:
                 self.end = cohort.step
             else:
+                if self.cell.task.recorded and cohort.step % LOOK_EVERY == 0 < cohort.step:
+                    self.looks[cohort.step] = _on_the_cpu(cohort)
                 super().advance()
         except UserError:
             raise
@@ -227,11 +233,15 @@ def _trained(one: Training) -> Trained:
     if one.cell.task.recorded and cohort.plan.learner.forget:
         cohort = forgotten(cohort).cohort
         one.seconds += time.perf_counter() - begun
-    parameters = {name: value.detach().cpu().numpy() for name, value in cohort.parameters.items()}
     device = torch.cuda.get_device_name() if cohort.device.type == "cuda" else "cpu"
     first = cohort.first if isinstance(cohort, ScoredCohort) else (None,) * len(cohort.plan.runs)
     diverged = tuple(cohort.optimiser.diverged.tolist())
-    return Trained(parameters, diverged, cohort.step, one.seconds, first, device)
+    return Trained(_on_the_cpu(cohort), diverged, cohort.step, one.seconds, first, device, one.looks)
+
+
+def _on_the_cpu(cohort: Cohort) -> dict[str, NDArray[Any]]:
+    """A copy of what has been learned so far."""
+    return {name: value.detach().cpu().numpy().copy() for name, value in cohort.parameters.items()}
 
 
 @dataclass(kw_only=True)

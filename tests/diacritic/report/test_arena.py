@@ -73,6 +73,7 @@ def test_the_page_says_what_is_missing_and_goes_between_its_marks(tmp_path: Path
     row = {"success": 1.0, "lengths": {"100": 1.0, "1000": 0.5, "10000": None, "1000000": None}}
     text = page(NAMES, SCORES, {"carousel": Setting(1e-3, 16)}, [[row, row], []], (5, 6))
     assert "3 of 6 cells have been run. The search of settings was broken off after 5 of its 6 trials" in text
+    assert "\nTasks in which every seed is sufficient: carousel 2, GRU <wide> 0.\n" in text
     assert "<summary>What is missing</summary>\n\nall of gap; running-parity (GRU <wide>)." in text
     assert "| carousel | 2/2 | 2/2 | 0/2 | ? | ? |" in text
     assert "| carousel | 0.001 | 16 | 90,000 | 200 | 2/2 | 120 | 0.40 | H200 |" in text

@@ -14,13 +14,14 @@ from certify.zoo import build
 from diacritic.files.ledger import Row, read_ledger
 from diacritic.studies import arena, arena_run
 from diacritic.studies.arena import Setting, cell_of
-from diacritic.studies.arena_judge import judge
+from diacritic.studies.arena_judge import HeldOut, cohort_of, judge
 from diacritic.studies.arena_run import ArenaSettings, ScoredCohort, run_cells, search
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.symbolic import plan_of
 from diacritic.studies.tasks import task
 from diacritic.training import compress_recorded
+from diacritic.training.cohort import Cohort
 from diacritic.training.fit_transition import Effort
 from diacritic.training.symbolic import from_model
 
@@ -129,6 +130,36 @@ def test_on_recordings_the_certified_entrant_has_the_codes_that_they_ask_for(
     assert max(rows["certified", 0]["surplus"].values()) < 0.05
     assert not rows["frames-1", 0]["sufficient"]
     assert rows["certified", 0]["success"] > rows["frames-1", 0]["success"] == 0
+
+
+def test_on_recordings_the_first_look_that_finds_a_run_sufficient_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compress_recorded, "EFFORT", Effort(steps=300, rate=3e-3, batch=512))
+    monkeypatch.setattr(arena_run, "LOOK_EVERY", 20)
+    small = task("two-cues", gap=1, first_gap=1, episodes=512)
+    certified, stack = arena.cells(["certified", "frames 1"], 60, 2, tasks=[small])
+    begun = cohort_of(certified, tmp_path)
+    poor, good = (
+        {name: value.detach().numpy() for name, value in cohort.parameters.items()}
+        for cohort in (begun, compress_recorded.forgotten(begun).cohort)
+    )
+    held = HeldOut.of(certified, tmp_path)
+    assert held.first(begun, {20: poor, 40: good, 60: poor}) == [40, 40]
+    assert held.first(begun, {20: poor}) == [None, None]
+    seen: list[list[int]] = []
+
+    def first(_: HeldOut, cohort: Cohort, looks: Any) -> list[int | None]:
+        name, last = next(iter(cohort.parameters.items()))
+        seen.append([step for step, then in looks.items() if (then[name] != last.detach().numpy()).any()])
+        return [40, None]
+
+    monkeypatch.setattr(HeldOut, "first", first)
+    run_cells([stack], ArenaSettings(tmp_path, demos=tmp_path), _quiet)
+    rows = read_ledger(tmp_path / "arena.jsonl")
+    assert seen == [[20, 40]]
+    assert [row["first_sufficient_step"] for row in rows] == [40, None]
+    assert rows[0]["first_sufficient_seconds"] == pytest.approx(rows[0]["seconds"] * 40 / 60, abs=1e-3)
 
 
 def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:
