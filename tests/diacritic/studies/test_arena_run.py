@@ -12,7 +12,7 @@ import torch
 from certify.errors import UserError
 from certify.zoo import build
 from diacritic.files.ledger import Row, read_ledger
-from diacritic.studies import arena, arena_run
+from diacritic.studies import arena, arena_judge, arena_run
 from diacritic.studies.arena import Setting, cell_of
 from diacritic.studies.arena_judge import HeldOut, cohort_of, judge
 from diacritic.studies.arena_run import ArenaSettings, ScoredCohort, run_cells, search
@@ -145,7 +145,7 @@ def test_on_recordings_the_first_look_that_finds_a_run_sufficient_counts(
         for cohort in (begun, compress_recorded.forgotten(begun).cohort)
     )
     held = HeldOut.of(certified, tmp_path)
-    assert held.first(begun, {20: poor, 40: good, 60: poor}) == [40, 40]
+    assert held.first(begun, {20: poor, 40: good, 60: good, 80: poor}) == [40, 40]
     assert held.first(begun, {20: poor}) == [None, None]
     seen: list[list[int]] = []
 
@@ -160,6 +160,24 @@ def test_on_recordings_the_first_look_that_finds_a_run_sufficient_counts(
     assert seen == [[20, 40]]
     assert [row["first_sufficient_step"] for row in rows] == [40, None]
     assert rows[0]["first_sufficient_seconds"] == pytest.approx(rows[0]["seconds"] * 40 / 60, abs=1e-3)
+
+
+def test_without_the_simulator_decisions_stand_in_for_closed_loops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: Any, **__: Any) -> None:
+        raise ModuleNotFoundError("No module named 'mujoco'")
+
+    small = task("two-cues", gap=1, first_gap=1, episodes=512)
+    [cell] = arena.cells(["frames 1"], 1, 1, tasks=[small])
+    for play in (arena_judge.play, absent):
+        monkeypatch.setattr(arena_judge, "play", play)
+        (tmp_path / "arena.jsonl").unlink(missing_ok=True)
+        run_cells([cell], ArenaSettings(tmp_path, demos=tmp_path), _quiet)
+        [row], score = read_ledger(tmp_path / "arena.jsonl"), arena.score(Results.read(tmp_path), cell)
+        assert score is not None
+        assert score.closed_loop == row["success"] == (None if play is absent else 0.0)
+        assert score.success == (row["decisions_right"] if play is absent else 0.0)
 
 
 def test_nothing_is_trained_after_the_limit(tmp_path: Path) -> None:
