@@ -23,7 +23,7 @@ from diacritic.training.compress_recorded import (
     recording_traces,
 )
 from diacritic.training.data import Data
-from diacritic.training.fit_transition import Effort, fit_transition
+from diacritic.training.fit_transition import Effort, Noise, fit_transition
 from diacritic.training.forgetting import REACHED, WORSE, ExpertTrace, Forgotten, inconsistent_share
 from diacritic.training.learner import learner
 from diacritic.training.preset import preset
@@ -249,3 +249,6 @@ def test_only_a_robust_revision_judges_under_noise_and_fits_longer(monkeypatch: 
         with pytest.raises(InterruptedError):
             forgotten(revising(cohort, name))
     assert asked == [(2000, 1, None), (2000, 1, None), (5000, 100, PREVIOUS)]
+    with pytest.raises(InterruptedError):
+        forgotten(revising(cohort, "plain+robust-revision"), EFFORT, Noise(torch.zeros(1), 7.0))
+    assert asked[-1] == (EFFORT.steps, 1, 7.0)
