@@ -66,6 +66,18 @@ def test_policies_that_drift_succeed_as_often_as_the_page_says() -> None:
     assert f"in {min(short):.2f} to {max(short):.2f} with 8 to 12" in page
 
 
+def test_on_version_2_coins_keep_runs_from_forgetting() -> None:
+    rows = [
+        row["forgetting"]
+        for row in Results.read(ROOT / "results").files["beyond-paper"]
+        if (row["learner"], row.get("task_version")) == (FORGETTING, 2) and row["task"].startswith("two-cues")
+    ]
+    assert len(rows) == 24
+    assert not any(row["changed"] for row in rows)
+    assert {f"{row['inconsistent']:.2f}" for row in rows} == {"0.49", "0.50"}
+    assert {row["right"] for row in rows} == {1.0}  # by heart
+
+
 def test_sufficient_seeds_alone_have_a_surplus() -> None:
     rows = read_ledger(ROOT / "results" / "forgetting.jsonl")
     cell = next(iter(by_task(rows).values()))
