@@ -186,8 +186,13 @@ def test_the_video_plays(opened: Page):
 
 
 def test_the_card_shows_a_picture_of_the_film(opened: Page):
-    drawn = "[...document.querySelector('canvas').getContext('2d').getImageData(9, 9, 1, 1).data][3]"
-    opened.wait_for_function(f"() => {drawn} === 255")
+    opened.wait_for_function(
+        """() => {  // a copy, made to be read again and again: browsers warn of others
+            const copy = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+            copy.drawImage(document.querySelector("canvas"), -9, -9);
+            return copy.getImageData(0, 0, 1, 1).data[3] === 255;
+        }"""
+    )
 
 
 def test_a_hostile_name_stays_text(opened: Page):
