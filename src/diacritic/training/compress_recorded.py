@@ -73,7 +73,8 @@ def forgotten(cohort: Cohort, effort: Effort | None = None, noise: Noise | None 
 
     A run keeps its old weights where `forget` would keep them and where it then decides otherwise; also where it did
     not decide correctly before, or where the merged codes do not fix what it decided: such a run may have learned the
-    training episodes by heart, and what it does there says nothing of what its memory is for.
+    training episodes by heart, and what it does there says nothing of what its memory is for. `noise` takes the
+    place of what a robust learner fits under.
     """
     plan = replace(cohort.plan, batch=None, low=None)  # as a policy computes codes
     parameters = {name: value.detach() for name, value in cohort.parameters.items()}
