@@ -5,7 +5,7 @@ A job is done when its rows are in the ledger: whatever stops a runner, the next
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from certify.progress import track, working
@@ -55,9 +55,11 @@ def jobs_of(cells: Iterable[Cell], settings: StudySettings) -> list[Job]:
 
 
 def missing_cells(cells: Iterable[Cell], results: Path) -> list[Cell]:
-    """Cells of which some run is in no ledger; a run that another study made counts as well."""
+    """Cells of which some run is in no ledger, from the first seed that is missing to the last; a run that another
+    study made counts as well."""
     done = {key for path in results.glob("*.jsonl") for key in read_keys(path)}
-    return [cell for cell in cells if any(key_of(cell.identity(seed)) not in done for seed in cell.run_seeds)]
+    missing = [(cell, [s for s in cell.run_seeds if key_of(cell.identity(s)) not in done]) for cell in cells]
+    return [replace(cell, first_seed=own[0], seeds=own[-1] - own[0] + 1) for cell, own in missing if own]
 
 
 def train_one(job: Job, settings: StudySettings) -> None:

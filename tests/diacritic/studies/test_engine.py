@@ -50,7 +50,7 @@ def test_a_run_of_another_study_counts(tmp_path: Path):
     run_here(jobs_of([TOY], where), where, say=lambda line: None)
     assert missing_cells([TOY, replace(TOY, study="other")], where.results) == []
     assert missing_cells([replace(TOY, seeds=3), replace(TOY, steps=5)], where.results) == [
-        replace(TOY, seeds=3),
+        replace(TOY, first_seed=TOY.seeds, seeds=3 - TOY.seeds),
         replace(TOY, steps=5),
     ]
 
