@@ -73,32 +73,42 @@ def turned(table: Tensor) -> Tensor:
     return torch.cat([table[:, :-1].flip(1), table[:, -1:]], 1)
 
 
-def test_equal_scores_tie_to_the_lowest() -> None:
-    driven, entering, scoring, fixed = case(1, 5, 30, 32, 6, seed=2)
-    scoring[..., 3:] = scoring[..., :3]
-    fixed[..., 3:] = fixed[..., :3]
-    actual = scan_codes_cuda(driven, entering, scoring, fixed, no_twins(1, 6))
-    assert actual.max() <= 2
-    driven, entering, scoring, fixed = case(1, 5, 30, 32, 40, seed=2)  # twins in different pieces of the codebook
-    scoring[..., 20:] = scoring[..., :20]
-    fixed[..., 20:] = fixed[..., :20]
-    assert launch(driven, entering, scoring, fixed, no_twins(1, 40), piece=16).max() <= 19
+def whole_twins(runs: int, codes: int, seed: int) -> Case:
+    """Whole numbers, which no order of adding rounds; every code of the upper half is one of the lower half again."""
+    half = codes // 2
+    driven, entering, scoring, fixed = ((3 * value).round() for value in case(runs, 5, 30, 32, codes, seed))
+    scoring = scoring.sign()
+    for table in (scoring, fixed):
+        table[..., half:] = table[..., :half]
+    for table in (entering, fixed):
+        table[:, half:codes] = table[:, :half]
+    return driven, entering, scoring, fixed
+
+
+def lower_half(given: Case) -> Case:
+    """The same tables without the upper twins; the start keeps its place at the end."""
+    driven, entering, scoring, fixed = given
+    half = scoring.shape[-1] // 2
+    kept = [*range(half), -1]
+    return driven, entering[:, kept], scoring[..., :half], fixed[:, kept, :half]
+
+
+@pytest.mark.parametrize(("codes", "piece"), [(6, 16), (40, 16), (40, 64)])
+def test_equal_scores_tie_to_the_lowest(codes: int, piece: int) -> None:
+    """Also where the twins lie in different pieces of the codebook."""
+    given = whole_twins(1, codes, seed=2)
+    assert torch.equal(launch(*given, no_twins(1, codes), piece=piece), step_by_step(*lower_half(given)))
 
 
 @pytest.mark.parametrize("codes", [8, 40])
 def test_twins_are_met_under_the_lowest_index_however_the_scores_round(codes: int) -> None:
     """The upper twin scores a little higher, as rounding may have it, and still the lower one is met."""
     half = codes // 2
-    driven, entering, scoring, fixed = case(2, 5, 30, 32, codes, seed=5)
-    for table in (scoring, fixed):
-        table[..., half:] = table[..., :half]
-    for table in (entering, fixed):
-        table[:, half:codes] = table[:, :half]
-    wanted = scan_codes_cuda(driven, entering, scoring, fixed, no_twins(2, codes))
-    fixed[..., half:] += 1e-6
-    twin = torch.arange(half).repeat(2, 2)
-    assert scan_codes_cuda(driven, entering, scoring, fixed, no_twins(2, codes)).max() >= half
-    assert torch.equal(scan_codes_cuda(driven, entering, scoring, fixed, twin), wanted)
+    given = whole_twins(2, codes, seed=5)
+    expected = step_by_step(*lower_half(given))
+    given[-1][..., half:] += 0.25
+    assert scan_codes_cuda(*given, no_twins(2, codes)).min() >= half
+    assert torch.equal(scan_codes_cuda(*given, torch.arange(half).repeat(2, 2)), expected)
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")  # the interpreter's maximum is numpy's
