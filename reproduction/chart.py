@@ -1,10 +1,9 @@
 """Comparisons as pictures: cells with their intervals and every run as a dot, and the verdicts of all studies."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from certify.optional import import_optional
+from diacritic.report.dot_chart import drawn
 from reproduction.captions import Labels
 from reproduction.compare import CellLine, Comparison
 from reproduction.derive import rates_of
@@ -27,7 +26,6 @@ def chart(comparison: Comparison) -> str | None:
         return None
     windows = list(dict.fromkeys(window for line in shown for window in line.rows[0]["rate"]))
     panels = [*(["success"] if any(line.success is not None for line in shown) else []), *windows]
-    size = (7 + 1.2 * len(panels), 1.0 + 0.2 * len(shown))
 
     def draw(figure: "Figure") -> None:
         first, *others = figure.subplots(
@@ -37,7 +35,7 @@ def chart(comparison: Comparison) -> str | None:
         for axes, name in zip(others, panels, strict=True):
             _dots(axes, name, shown)
 
-    return _svg(comparison.study.name, size, draw)
+    return drawn(comparison.study.name, draw, 1.0 + 0.2 * len(shown), 7 + 1.2 * len(panels))
 
 
 def verdict_bars(comparisons: Sequence[Comparison]) -> str:
@@ -56,17 +54,7 @@ def verdict_bars(comparisons: Sequence[Comparison]) -> str:
         axes.set_xlabel("lines: cells of trained runs, and figures")
         axes.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, frameon=False)
 
-    return _svg("scoreboard", (7.5, 1.2 + 0.22 * len(comparisons)), draw)
-
-
-def _svg(name: str, size: tuple[float, float], draw: Callable[["Figure"], None]) -> str:
-    matplotlib = import_optional("matplotlib", "report")
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}):
-        figure = import_optional("matplotlib.figure", "report").Figure(figsize=size, layout="constrained")
-        draw(figure)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+    return drawn("scoreboard", draw, 1.2 + 0.22 * len(comparisons), 7.5)
 
 
 def _counts(axes: "Axes", lines: Sequence[CellLine], labels: Labels) -> None:

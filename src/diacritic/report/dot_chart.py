@@ -76,10 +76,11 @@ def _decades(axes: Axes) -> None:
 
 
 def drawn(name: str, draw: Callable[[Any], None], height: float, width: float = 9.0) -> str:
-    """What is drawn on a figure of so many inches, as SVG."""
+    """What is drawn on a figure of so many inches, as SVG; a reader's letters may be a little wider than ours."""
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 8}
     with import_optional("matplotlib", "report").rc_context(settings):
         figure = import_optional("matplotlib.figure", "report").Figure(figsize=(width, height), layout="constrained")
+        figure.get_layout_engine().set(rect=(0.02, 0, 0.98, 1))
         draw(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
