@@ -1,13 +1,18 @@
 """What a line that differs says of itself, and what one that was not run would cost."""
 
+import tomllib
 from dataclasses import replace
+from pathlib import Path
+from statistics import mean
 
 import pytest
 from study_rows import run_of
 
+from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
+from reproduction.catalogue import full_reveal, learning_targets, side_information
 from reproduction.compare import FigureLine, compare
 from reproduction.derive import tally
 from reproduction.figure import Figure
@@ -58,3 +63,78 @@ def test_missing_runs_cost_what_runs_like_them_took():
     assert told == f"8 runs with a camera, about {hours:.1f} GPU h by a trial of 200 updates"
     figure = Figure("how many", "ksweep", Count(1, 1), derived=tally([CELL]))
     assert costs.of_figure(FigureLine(figure, None), "s") == "7 runs, about 0.3 GPU min"
+
+
+ROOT = Path(__file__).parents[2]
+REASONS = tomllib.loads((ROOT / "reproduction" / "reasons.toml").read_text(encoding="utf-8"))
+RUNS = Results.read(ROOT / "results")
+
+
+def runs(study: PaperStudy, learner: str, **asked: int) -> list[Row]:
+    """Runs of `carousel` in the cells of a study with these parameters of the task and settings of the cell."""
+
+    def fits(cell: Cell) -> bool:
+        given = {"demonstrations": cell.demonstrations} | dict(cell.task.parameters)
+        return (cell.learner, cell.preset) == (learner, "carousel") and asked.items() <= given.items()
+
+    found = {row["run"]: row for cell in study.cells if fits(cell) for row in RUNS.runs(cell)}
+    assert found
+    return list(found.values())
+
+
+def wrong(rows: list[Row], decision: str, episodes: str = "decision_error") -> float:
+    return mean(row[episodes][decision] for row in rows)
+
+
+def test_bits_of_event_agnostic_targets_are_the_ledgers():
+    def bits(**asked: int) -> str:
+        passing = [row for row in runs(learning_targets.STUDY, "event-agnostic", **asked) if row["recorded_sufficient"]]
+        return f"{mean(row['recorded_rate']['gap1'] for row in passing):.2f}"
+
+    told = REASONS["learning-targets"]["event-agnostic: bits in the first gap"]
+    assert f"hold {bits(modes=16)} (16 modes) and {bits(modes=32)} bits (32)" in told
+    gaps = [bits(gap=gap) for gap in (6, 10, 20)]
+    assert f"at the three gaps {min(gaps)} to {max(gaps)}" in told
+
+
+def test_shares_of_decisions_that_full_reveal_gets_wrong_are_the_ledgers():
+    told, of_all = REASONS["full-reveal"], REASONS["replication"]["full reveal"]
+    some, many, long = (
+        runs(full_reveal.STUDY, "task-informed", modes=modes, demonstrations=n)
+        for modes, n in ((128, 448), (512, 448), (512, 1000))
+    )
+    learned = [wrong(rows, name, "decision_error_learned") for rows in (some, many, long) for name in ("side", "slot")]
+    assert learned[:2] == [0, 0]
+    assert "no decision of a learned episode" in told["M=128"]
+    assert f"{max(learned[2:4]):.3f} of the decisions in learned" in told["M=512"]
+    assert f"at most {max(learned):.3f} of the decisions in learned" in of_all
+    for rows, line in ((some, told["M=128"]), (many, told["M=512"])):
+        assert f"{wrong(rows, 'side'):.2f} of the held-out sides and {wrong(rows, 'slot'):.2f} of the slots" in line
+    sides = [f"{wrong(rows, 'side'):.2f}" for rows in (some, many, long)]
+    assert "{} of the held-out sides (M=128), {} (M=512) and {} (N=1000)".format(*sides) in of_all
+
+
+def test_who_holds_the_mass_during_the_grasp_is_the_ledgers():
+    told = REASONS["side-information"]["hidden mass, matched: bits during the grasp"]
+    holding = {
+        modes: sum(row["rate"]["grasp"] > 0.1 for row in runs(side_information.STUDY, "matched", modes=modes))
+        for modes in (4, 8, 16, 32)
+    }
+    assert holding == {4: 3, 8: 2, 16: 0, 32: 0}
+    assert "two of eight runs with 8 modes and three with 4" in told
+    assert "no run with 16 or 32 modes" in told
+
+
+def test_what_a_closed_loop_of_matched_side_information_loses_is_the_ledgers():
+    told = REASONS["side-information"]["hidden mass, matched: closed loop"]
+    rows = {modes: runs(side_information.STUDY, "matched", modes=modes) for modes in (4, 8, 16, 32)}
+    assert min(rows, key=lambda modes: mean(row["success"] for row in rows[modes])) == 16
+    off = [row for row in rows[16] if row["action_error_cm"] > 0.8]
+    near = [row for row in rows[16] if row not in off]
+    assert (len(off), len(near), {row["side"] for row in rows[16]}) == (3, 5, {1.0})
+    errors = [row["action_error_cm"] for row in off]
+    assert f"slots in {mean(row['slot'] for row in rows[16]):.3f} of them" in told
+    assert f"{min(errors):.1f} to {max(errors):.1f} cm off" in told
+    assert f"of which {mean(row['success'] for row in off):.2f} succeed" in told
+    assert f"at most {max(row['action_error_cm'] for row in near):.1f} cm in the other five" in told
+    assert f"of which {mean(row['success'] for row in near):.2f} do" in told

@@ -55,6 +55,14 @@ def test_a_run_of_another_study_counts(tmp_path: Path):
     ]
 
 
+def test_a_missing_seed_is_asked_for_up_to_the_last_one(tmp_path: Path):
+    """Seeds of a cell are one stretch: what lies between two that are missing is trained once more."""
+    where = settings(tmp_path)
+    run_here(jobs_of([replace(TOY, first_seed=1)], where), where, say=lambda line: None)
+    assert missing_cells([replace(TOY, seeds=3)], where.results) == [replace(TOY, seeds=1)]
+    assert missing_cells([replace(TOY, seeds=5)], where.results) == [replace(TOY, seeds=5)]
+
+
 def test_cohorts_in_turns_give_the_same_rows(tmp_path: Path):
     cells = [PLAIN, replace(PLAIN, learner="matched")]
     for name, together in (("alone", 1), ("turns", 2)):
