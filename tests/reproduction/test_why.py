@@ -77,9 +77,9 @@ def runs(study: PaperStudy, learner: str, **asked: int) -> list[Row]:
         given = {"demonstrations": cell.demonstrations} | dict(cell.task.parameters)
         return (cell.learner, cell.preset) == (learner, "carousel") and asked.items() <= given.items()
 
-    found = {row["run"]: row for cell in study.cells if fits(cell) for row in RUNS.runs(cell)}
-    assert found
-    return list(found.values())
+    by_run = {row["run"]: row for cell in study.cells if fits(cell) for row in RUNS.runs(cell)}
+    assert by_run
+    return list(by_run.values())
 
 
 def wrong(rows: list[Row], decision: str, episodes: str = "decision_error") -> float:

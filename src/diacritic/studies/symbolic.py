@@ -32,8 +32,7 @@ def plan_of(cell: Cell) -> Plan:
     """What a cell of a symbolic task trains."""
     runs = tuple(Run(seed, cell.beta, cell.rate, cell.auxiliary) for seed in cell.run_seeds)
     how, carrier = preset(cell.preset), Architecture(codes=cell.codes)
-    batch = how.batch if how.released else None  # ours learns from every episode with its weight
-    return Plan(learner(cell.learner), how, runs, cell.steps, carrier, batch)
+    return Plan(learner(cell.learner), how, runs, cell.steps, carrier, how.symbolic_batch)
 
 
 def start(cell: Cell, device: str) -> Cohort:

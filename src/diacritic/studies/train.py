@@ -174,7 +174,7 @@ def _train_model(options: TrainOptions, model: Model, keep_model: bool) -> Runs:
     """On a finite model, judged exactly."""
     if model.horizon < 2:
         raise UserError("task", "has one step, so that nothing can be remembered; give a model with two steps or more")
-    plan = _plan(options)
+    plan = _plan(options, batch=preset(options.preset).symbolic_batch)
     with working("certifying the task"):
         requirement = Requirement.of(model)
         _warn_below(options.codes, certify(model, seconds=10).codes_needed)

@@ -174,8 +174,9 @@ class Cohort:
     @property
     def batch(self) -> int | None:
         """Episodes drawn for each update; none: all of them."""
-        drawn, episodes = self.plan.batch, self._weight.shape[-1]
-        return min(drawn, episodes) if drawn is not None and self.plan.preset.batch_within else drawn
+        drawn, preset = self.plan.batch, self.plan.preset
+        counted = preset.batch_within and not self.data.shape.symbolic  # those of a model are merged with their weights
+        return min(drawn, self._weight.shape[-1]) if drawn is not None and counted else drawn
 
     def episode_weight(self) -> Tensor:
         """The weight of each episode in this update, [S, n]: its own, or a multinomial count of `batch` draws.
@@ -251,7 +252,7 @@ class Cohort:
             self._update()
 
     def _update(self) -> None:
-        trace = self.trace(self.episode_weight())
+        trace = replace(self.trace(self.episode_weight()), draws=self.batch)
         losses = torch.stack([term.loss(trace, self.data, self.schedule) for term in self.plan.terms])
         self.losses.copy_(losses.detach())
         if self.last_batch is not None:

@@ -12,8 +12,9 @@ class Adam:
     """Adam on one flat row a run; `parameters` are views of the rows, by name.
 
     On the CPU PyTorch's fused kernel updates row by row; on CUDA one kernel updates all rows at once.
-    A run whose gradient (or rate) is not finite is frozen at its last finite values and marked in `diverged`; it harms
-    no other.
+    A run with a number in its gradient (or a rate) that is not finite is frozen at its last finite values and marked in
+    `diverged`; it harms no other. A finite gradient with a norm beyond the largest number is clipped to nothing, as
+    PyTorch's own clipping does.
     Nothing leaves the device, so that a step can be captured in a CUDA graph.
     """
 
@@ -69,9 +70,7 @@ class Adam:
 
     def _step(self) -> None:
         norm = self.gradient[:, : self.clipped].norm(dim=1)
-        self.diverged |= ~norm.isfinite()
-        if self.clipped < self.gradient.shape[1]:
-            self.diverged |= ~self.gradient[:, self.clipped :].norm(dim=1).isfinite()
+        self.diverged |= ~self.gradient.isfinite().all(1)
         factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
         self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
         if self._rows is None:

@@ -41,7 +41,7 @@ class Preset:
     batch: int | None = 512
     """Episodes drawn for each update; none: every episode with its weight."""
     batch_within: bool = False
-    """At most as many draws as there are episodes."""
+    """At most as many draws as a recording has episodes."""
     scaffold: tuple[float, float] = (0.0, 0.7)
     """α of a scaffold is 1 until the first of these shares of training and falls linearly to 0 at the second …"""
     scaffold_updates: tuple[int, int] | None = None
@@ -61,6 +61,11 @@ class Preset:
     def precision(self) -> torch.dtype:
         """What a plan's `low` is on CUDA: fp32 stands for TF32."""
         return torch.bfloat16 if self.low == "bf16" else torch.float32
+
+    @property
+    def symbolic_batch(self) -> int | None:
+        """Episodes drawn for each update where they are a model's: ours then learns from all, with their weights."""
+        return self.batch if self.released else None
 
     def decides(self, frames: bool = False) -> dict[str, Any]:
         """Its settings as data; those that came later only where they are used, so that older digests stay.

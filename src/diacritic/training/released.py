@@ -24,7 +24,7 @@ ANNEALED = 0.8
 
 def _future(term: FutureBehaviour) -> Term:
     held = term.anneal[0]
-    return replace(term, numbers="sum", anneal=(held, 1.0 if held >= 1 else ANNEALED))
+    return replace(term, numbers="sum", each_draw=True, anneal=(held, 1.0 if held >= 1 else ANNEALED))
 
 
 def _later(term: AllLaterActions) -> Term:

@@ -56,6 +56,7 @@ class Trace:
     actions: Tensor | None = None  # what a policy without a readout of (g_o, C) does, [runs, rows, A]
     prior_input: Tensor | None = None  # what the prior reads, where that is not `side`
     heads: Heads | NarrowHeads | None = None  # the fused kernels, which then read every head that they can
+    draws: int | None = None  # of how many draws `episode_weight` is the share; none: it is a probability
 
     def spread(self, values: Tensor) -> Tensor:
         """Values per observation as values per row."""
@@ -76,6 +77,26 @@ class Trace:
     def own(self, values: Tensor) -> Tensor:
         """Values of all episodes of the data, [runs or 1, T, ·, …], as values of those that each run sees."""
         return values if self.rows.drawn is None else own_episodes(values, self.rows.drawn)
+
+    def by_draw(self, draws: int) -> Trace:
+        """The same for heads that are told more than a row says: a column for every draw of an episode, not for all of
+        them together."""
+        count = (self.episode_weight * draws).round().long().cumsum(1)
+        draw = torch.arange(draws, device=count.device).expand(len(count), -1).contiguous()
+        column = torch.searchsorted(count, draw, right=True).clamp(max=count.shape[1] - 1)
+        rows = self.rows
+        share = torch.full_like(column, 1 / draws, dtype=self.episode_weight.dtype)
+        seen = column if rows.drawn is None else rows.drawn.gather(1, column)
+        given = {"episode_weight": share, "draws": None, "heads": None}
+        if rows.token is not None:
+            token = own_episodes(rows.token, column)
+            running = None if self.running is None else own_episodes(self.running, column)
+            return replace(self, rows=replace(rows, episodes=draws, token=token, drawn=seen), running=running, **given)
+        own = {
+            name: own_episodes(self.steps(getattr(self, name)), column).flatten(1, 2)
+            for name in ("features", "embedding", "code")
+        }
+        return replace(self, rows=replace(rows, episodes=draws, drawn=seen), **own, **given)
 
     def until_the_end(self, mask: Tensor) -> Trace:
         """The same without the steps that come after an episode's end; `mask` is [T, N]."""

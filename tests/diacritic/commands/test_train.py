@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from diacritic.cli import main
 
@@ -38,6 +39,28 @@ def test_the_same_command_again_changes_nothing(tmp_path: Path, capsys: pytest.C
     before = {path: path.read_bytes() for path in tmp_path.glob("*/weights.safetensors")}
     train(tmp_path, "passive-t-maze", "L=2")
     assert {path: path.read_bytes() for path in tmp_path.glob("*/weights.safetensors")} == before
+
+
+def test_the_release_draws_the_batch_of_its_preset(tmp_path: Path):
+    """Two distinct episodes, 64 draws of them an update, as in a study."""
+    from safetensors.torch import load_file
+
+    from diacritic.studies.cell import Cell
+    from diacritic.studies.symbolic import start
+    from diacritic.studies.tasks import task
+
+    given = ("memory-chain", "bits=1", "delay=3", "--learner", "plain", "--preset", "release-external")
+    assert train(tmp_path, *given) == 0
+    cell = Cell(
+        "mine", task("memory-chain", bits=1, delay=3), "plain", "release-external", "external", 1e-3, 6, seeds=2
+    )
+    cohort = start(cell, "cpu")
+    assert cohort.batch == 64
+    cohort.advance(6)
+    for manifest in tmp_path.glob("*/run.json"):
+        run = json.loads(manifest.read_text())["run"]["seed"]
+        weights = load_file(manifest.with_name("weights.safetensors"))
+        torch.testing.assert_close(weights["codebook"].squeeze(), cohort.parameters["codebook"][run].detach())
 
 
 def test_a_model_file_is_a_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

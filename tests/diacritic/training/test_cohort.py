@@ -158,6 +158,17 @@ def test_a_minibatch_is_a_multinomial_count_of_episodes() -> None:
     assert ((variance / (32 * p * (1 - p)) - 1).abs() < 0.3).all()
 
 
+@pytest.mark.parametrize(("symbolic", "draws"), [(True, 64), (False, 3)])
+def test_a_batch_counts_recorded_episodes_and_not_merged_ones(symbolic: bool, draws: int) -> None:
+    """512 demonstrations may be three distinct episodes, and the release still draws 64 of them."""
+    data = symbols(4, 3) if symbolic else vectors(4, 3)
+    cohort = Cohort(_plan(preset=preset("release-external"), batch=64, precision=torch.float64), data)
+    assert cohort.batch == draws
+    counts = cohort.episode_weight() * draws
+    assert torch.equal(counts, counts.round())
+    assert (counts.sum(-1) == draws).all()
+
+
 def test_without_a_batch_every_episode_counts_with_its_weight() -> None:
     cohort = Cohort(_plan(precision=torch.float64), _toy())
     assert torch.equal(cohort.episode_weight(), _toy().weight.expand(2, -1))

@@ -63,6 +63,26 @@ def test_a_run_without_a_gradient_is_frozen_and_harms_no_other(number: float) ->
         assert torch.equal(seen[step][1], wanted[min(step, 2)][1])  # the last finite values
 
 
+def test_a_gradient_too_long_for_its_norm_is_clipped_to_nothing() -> None:
+    """Every number is finite and the norm is not: PyTorch's clipping leaves zeros, and the run goes on."""
+    start = {name: value.float() for name, value in _start().items()}
+    ours = Adam(start, RATES, 1.0)
+    theirs = {name: value[1:2].clone().requires_grad_() for name, value in start.items() if name != "unused"}
+    adam = torch.optim.Adam(theirs.values(), float(RATES[1]))
+    for step in range(8):
+        steep = 1e30 if step == 3 else 0.0
+        ours.descend((_loss(ours.parameters, step) + steep * ours.parameters["b"].sum(1)).sum())
+        adam.zero_grad()
+        shared = {name: value.expand(3, *value.shape[1:]) for name, value in theirs.items()}
+        (_loss(shared, step)[1] + steep * theirs["b"].sum()).backward()
+        norm = torch.nn.utils.clip_grad_norm_(theirs.values(), 1.0)
+        assert bool(norm.isinf()) == (step == 3)
+        adam.step()
+    assert not ours.diverged.any()
+    for name, value in theirs.items():
+        torch.testing.assert_close(ours.parameters[name][1:2], value, rtol=1e-4, atol=1e-6)
+
+
 def test_a_rate_that_is_no_number_moves_nothing() -> None:
     for rate in (float("inf"), float("nan")):
         ours, seen = _frozen(lambda step: 0.0, torch.tensor([1e-2, rate, 0.1]))

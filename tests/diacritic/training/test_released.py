@@ -27,7 +27,7 @@ def test_the_rate_is_in_bits_and_the_codes_follow_it_and_vectors_are_summed() ->
     [("event-agnostic", (0.6, 0.8)), ("event-agnostic-40", (0.4, 0.8)), ("event-agnostic-kept", (1, 1))],
 )
 def test_annealing_ends_at_four_fifths(name: str, anneal: tuple[float, float]) -> None:
-    assert released(learner(name)).terms[-1] == FutureBehaviour(anneal=anneal, numbers="sum")
+    assert released(learner(name)).terms[-1] == FutureBehaviour(anneal=anneal, numbers="sum", each_draw=True)
 
 
 def test_errors_are_summed_over_numbers() -> None:

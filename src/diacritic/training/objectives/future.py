@@ -27,6 +27,8 @@ class FutureBehaviour:
     anneal: tuple[float, float] = (0.6, 0.8)
     """(1, 1) never anneals."""
     numbers: Numbers = "mean"
+    each_draw: bool = False
+    """Every draw of a demonstration has offsets of its own; equal demonstrations of a model share them otherwise."""
 
     def weights(self, shape: Shape, architecture: Architecture) -> dict[str, Weight]:
         width, told = architecture.width, architecture.offset_size
@@ -42,8 +44,13 @@ class FutureBehaviour:
         }
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
-        offset = schedule.integers(STREAMS["offset"], data.horizon - 1, data.horizon, data.episodes)
-        total = self._at(trace, data, trace.own(1 + offset))  # one for each episode and step
+        if self.each_draw and trace.draws is not None and data.shape.symbolic:
+            trace = trace.by_draw(trace.draws)
+            offset = 1 + schedule.integers(STREAMS["offset"], data.horizon - 1, data.horizon, trace.rows.episodes)
+        else:
+            offset = 1 + schedule.integers(STREAMS["offset"], data.horizon - 1, data.horizon, data.episodes)
+            offset = trace.own(offset)
+        total = self._at(trace, data, offset)  # one for each episode, or draw, and step
         scale = data.shape.action if self.numbers == "sum" and not data.shape.symbolic else 1
         return schedule.auxiliary * schedule.falling(*self.anneal) * total * scale
 
@@ -73,7 +80,7 @@ class FutureBehaviour:
         if self.target != "recorded" or trace.rows.law is None:
             return None
         inside = self._inside(data, offset, trace)
-        later = later_rows(data, offset)
+        later = later_rows(data, offset, trace.own(torch.arange(data.episodes, device=offset.device).view(1, 1, -1)))
         law = trace.rows.law.flatten()[later]
         key = torch.where(inside > 0, offset * (int(law.max()) + 1) + law, 0).flatten(1)
         rows = distinct(trace, key, (inside * trace.step_weight).flatten(1))

@@ -1,13 +1,15 @@
 """Event-agnostic supervision: offsets, masks and annealing, against a loop over steps."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
-from carrier_twin import NARROW, Scene, error, head, one_of, scene, schedule_at, symbols, vectors
+from carrier_twin import NARROW, TINY, Scene, error, gradients, head, one_of, scene, schedule_at, symbols, vectors
 from torch import Tensor
 
 from certify.errors import UserError
+from diacritic.training import tables
 from diacritic.training.data import Data
 from diacritic.training.objectives.future import FutureBehaviour
 from diacritic.training.schedule import STREAMS
@@ -39,6 +41,30 @@ def test_one_drawn_offset_for_each_episode_and_step(data: Data, target: str) -> 
     values = {(s, t, n): _at(at, target, s, t, n, int(offsets[s, t, n])) for s, t, n in at.steps}
     loss = term.loss(at.trace, data, at.schedule)
     torch.testing.assert_close(loss, at.schedule.auxiliary * at.literal(values), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tabled", [False, True])
+def test_every_draw_of_a_demonstration_has_offsets_of_its_own(tabled: bool) -> None:
+    """Equal demonstrations are one episode with a count; the literal loop goes over the draws one by one."""
+    data, draws = symbols(5, 3), 7
+    term = FutureBehaviour("recorded", each_draw=True)
+    at = scene([term], data)
+    counts = torch.tensor([[4, 0, 3], [1, 5, 1]])
+    trace = replace(at.trace, episode_weight=counts.double() / draws, draws=draws)
+    if tabled:
+        rows = tables.trace(at.parameters, TINY, data, tables.prepare(data), trace.episode_weight, full=True)
+        trace = replace(rows, draws=draws)
+    offsets = 1 + (at.schedule.uniform(STREAMS["offset"], 5, draws) * 4).long()
+    total = [torch.zeros((), dtype=torch.float64) for _ in range(2)]
+    for s in range(2):
+        episodes = torch.arange(3).repeat_interleave(counts[s])
+        for t, d in product(range(5), range(draws)):
+            total[s] = total[s] + _at(at, "recorded", s, t, int(episodes[d]), int(offsets[s, t, d])) / (5 * draws)
+    loss, wanted = term.loss(trace, data, at.schedule), at.schedule.auxiliary * torch.stack(total)
+    torch.testing.assert_close(loss, wanted, rtol=0, atol=1e-12)
+    expected = gradients(wanted.sum(), at.parameters)
+    for name, gradient in gradients(loss.sum(), at.parameters).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=0, atol=1e-12)
 
 
 def test_offsets_are_drawn_anew_at_every_step_and_in_every_run() -> None:
