@@ -1,7 +1,7 @@
 """Single runs of the authors' public release, `release_runs.csv`: facts beside the counts that the paper prints."""
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import log2
 from pathlib import Path
@@ -41,8 +41,16 @@ def _runs() -> dict[Key, list[ReleasedRun]]:
 
 
 def released(cell: Cell) -> list[ReleasedRun]:
-    """The runs of a cell's task, learner, β, K, N and updates, whatever its preset."""
-    key = cell.task.title, cell.learner, cell.beta, cell.codes, cell.demonstrations or 0, cell.steps
+    """The runs of a cell's task, learner, β, K, N and updates, whatever its preset and what it reads."""
+    given = tuple(pair for pair in cell.task.parameters if pair[0] != "raw")
+    key = (
+        replace(cell.task, parameters=given).title,
+        cell.learner,
+        cell.beta,
+        cell.codes,
+        cell.demonstrations or 0,
+        cell.steps,
+    )
     return _runs().get(key, [])
 
 

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import mean
 
 from diacritic.files.ledger import Row
-from diacritic.measure.gates import THRESHOLD
+from diacritic.measure.gates import THRESHOLD, VARIATION
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
 from reproduction.compare import CellLine, FigureLine
@@ -67,14 +67,19 @@ def _beyond(line: CellLine, window: str) -> str:
 
 
 def _failing(rows: Sequence[Row]) -> str:
-    """The windows in which failing seeds fail."""
+    """The windows in which failing seeds fail, or, where nothing is scored but behaviour, the steps."""
     failed = [row for row in rows if not passed(row)]
     counts: dict[str, int] = defaultdict(int)
     for row in failed:
         for window, scores in row["scores"].items():
             counts[window] += any(score is not None and score <= THRESHOLD for score in scores.values())
     told = [f"{window} in {count}" for window, count in counts.items() if count]
-    return f"of {len(failed)} failing seeds a class is lost in {', '.join(told)}" if told else ""
+    if told:
+        return f"of {len(failed)} failing seeds a class is lost in {', '.join(told)}"
+    profiles = [row.get("variation_profile") or () for row in failed]
+    missed = Counter(step for profile in profiles for step, apart in enumerate(profile, 1) if apart > VARIATION)
+    told = [f"{step} in {count}" for step, count in sorted(missed.items())]
+    return f"of {len(failed)} failing seeds actions are not the expert's at step {', '.join(told)}" if told else ""
 
 
 def _played(rows: Sequence[Row]) -> str:

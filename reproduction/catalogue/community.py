@@ -1,4 +1,7 @@
-"""The memory chain and the passive T-maze: β = 0.001, five thousand steps, 512 drawn demonstrations."""
+"""The memory chain and the passive T-maze: β = 0.001, five thousand steps, 512 drawn demonstrations.
+
+The environment's own numbers say in the chain how much time is left; its symbols do not.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,11 +12,11 @@ from certify import Answer, certify
 from certify.zoo import build
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from diacritic.studies.tasks import Task, task
+from diacritic.studies.tasks import task
 from reproduction.catalogue._declare import RECORDED, counted
 from reproduction.catalogue._figures import derived, measured, study
 from reproduction.derive import gathered, spread, tally
-from reproduction.paper import RELEASED, Paper
+from reproduction.paper import RELEASED, Paper, as_released
 from reproduction.paper_certificates import CHAINS, MAZES
 from reproduction.reference import block, figure, row
 from reproduction.verdicts import RATE_TOLERANCE, Count, Value, value
@@ -42,8 +45,11 @@ def _solved(said: str, length: int) -> Paper | None:
     return counted("table.exttmaze", lines[0]["solved"], figure("table.exttmaze", "of")) if lines else None
 
 
-def _cell(task: Task, learner: str, preset: str, paper: Paper | None) -> Cell:
-    return Cell(NAME, task, learner, preset, "external", 1e-3, 5000, paper, 512)
+def _cell(name: str, learner: str, preset: str, paper: Paper | None, **parameters: int) -> Cell:
+    """The authors' settings read the environment's own numbers, ours symbols."""
+    symbols = task(name, **parameters)
+    instance = as_released(symbols) if preset == RELEASED[name] else symbols
+    return Cell(NAME, instance, learner, preset, "external", 1e-3, 5000, paper, 512)
 
 
 def _cells() -> Iterator[Cell]:
@@ -51,16 +57,16 @@ def _cells() -> Iterator[Cell]:
         for learner in _CERTIFIED:
             for bits, delay in CHAINS:
                 paper = _certified(learner, "MemoryChain", bits=bits, delay=delay)
-                yield _cell(task("memory-chain", bits=bits, delay=delay), learner, preset, paper)
+                yield _cell("memory-chain", learner, preset, paper, bits=bits, delay=delay)
             for length in MAZES:
                 listed = length <= 50  # the greatest length is in the other table alone
                 said = "plain" if learner == "plain" else "event-agnostic"
                 paper = _certified(learner, "PassiveTMaze", delay=length) if listed else _solved(said, length)
-                yield _cell(task("passive-t-maze", L=length), learner, preset, paper)
+                yield _cell("passive-t-maze", learner, preset, paper, L=length)
     for learner, (said, presets) in _OTHERS.items():
         for preset in presets:
             for length in MAZES:
-                yield _cell(task("passive-t-maze", L=length), learner, preset, _solved(said, length))
+                yield _cell("passive-t-maze", learner, preset, _solved(said, length), L=length)
 
 
 CELLS = tuple(_cells())

@@ -16,7 +16,7 @@ from reproduction.derive import Derived, gathered, most_information, tally
 from reproduction.paper import RELEASED, Paper, as_released
 from reproduction.reference import block, figure, row
 from reproduction.release import imitating
-from reproduction.verdicts import RATE_TOLERANCE, Count, Profile, Range, Value, value
+from reproduction.verdicts import RATE_TOLERANCE, Better, Count, Profile, Range, Value, value
 
 NAME, STEPS = "toys", 6000
 _AIDS = {
@@ -135,7 +135,7 @@ CELLS = tuple(_cells())
 
 _OWN = [cell for cell in CELLS if cell.learner != RECORDED and cell.preset == "carousel"]
 _EXACT = [cell for cell in _OWN if cell.task == task("reveal") and cell.beta in (0.0, 0.1)]
-_STOCHASTIC = [cell for cell in _OWN if cell.task.name == "stochastic-expert"]
+_STOCHASTIC = [cell for cell in CELLS if cell.task.name == "stochastic-expert" and cell.learner == "plain"]
 _CONTINUOUS = row("toys.ablation", variant="continuous")
 _GAUSSIAN = [cell for cell in CELLS if cell.learner == "gaussian" and cell.beta == _CONTINUOUS["only_beta"]]
 _NOTHING = 1e-3  # bits, beyond the rounding of ledgers; one of three states apart is two thirds of a bit
@@ -179,14 +179,19 @@ def _tells_all_apart(run: Row) -> bool:
     return run["rate"]["decision"] > run["requirement"]["decision"] + _NOTHING
 
 
-def _stochastic_runs(passes: Callable[[Row], bool]) -> Derived:
+_MERGED: tuple[tuple[str, str, Callable[[Row], bool], Better], ...] = (
+    ("runs in which states with one law share a code", "runs_equal_law_states_share_code", _shares, "higher"),
+    ("runs that use three codes", "runs_using_three_codes", _tells_all_apart, "lower"),
+)
+
+
+def _stochastic_runs(passes: Callable[[Row], bool], ours: bool = True) -> Derived:
     """How many runs on the stochastic expert pass; nothing while one is missing or does not tell its surplus."""
+    cells = [cell for cell in _STOCHASTIC if (cell.preset == "carousel") == ours]
 
     def derive(results: Results) -> Value | None:
-        told = all(
-            run.get("conditional_surplus", {}).get("decision") is not None for run in gathered(results, _STOCHASTIC)
-        )
-        return tally(_STOCHASTIC, passes)(results) if told else None
+        told = all(run.get("conditional_surplus", {}).get("decision") is not None for run in gathered(results, cells))
+        return tally(cells, passes)(results) if told else None
 
     return derive
 
@@ -229,6 +234,16 @@ STUDY = study(
             )
             for ours in (True, False)
             for title, key, told in _FORGOTTEN
+        ),
+        *(
+            derived(
+                f"stochastic expert, release: {title}",
+                "stochastic_expert",
+                Count(figure("stochastic_expert", key), figure("stochastic_expert", "runs")),
+                _stochastic_runs(passes, ours=False),
+                better=better,
+            )
+            for title, key, passes, better in _MERGED
         ),
         *(
             derived(
