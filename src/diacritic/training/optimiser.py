@@ -71,7 +71,7 @@ class Adam:
     def _step(self) -> None:
         norm = self.gradient[:, : self.clipped].norm(dim=1)
         # A sum takes a fraction of the time, and is not finite where a number is not.
-        if self.flat.is_cuda or not bool(self.gradient.sum(1).isfinite().all()):
+        if self._rows is None or not bool(self.gradient.sum(1).isfinite().all()):
             self.diverged |= ~self.gradient.isfinite().all(1)
         factor = torch.ones_like(norm) if self.clip is None else self.clip / norm.clamp(min=self.clip)
         self._rate.copy_(self.rates.masked_fill(self.diverged, 0.0))
