@@ -22,6 +22,7 @@ def as_released(instance: Task) -> Task:
     given = dict(instance.parameters)
     forms: dict[str, tuple[str, dict[str, Any]]] = {
         "gap": ("gap-toy", given),
+        "re-reveal": ("gap-toy", given | {"again": 1}),
         "reveal": ("reveal-toy", {key: given[key] for key in ("p",) if key in given}),
         "lost-cue": ("reveal-toy", {"loss": "3/10"}),
         "cue-corridor": (instance.name, given | {"end": 0}),

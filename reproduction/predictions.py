@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from diacritic.measure.content import Question
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from reproduction.catalogue import community, hidden_mass, leak_audit, side_information, surplus, toys
+from reproduction.catalogue import community, hidden_mass, leak_audit, side_information, surplus, toys, weighing
 from reproduction.derive import gathered, mean_rate, most_information, success_range
 from reproduction.reference import block, figure
 from reproduction.verdicts import Range, Value
@@ -118,6 +118,13 @@ def _strict(results: Results) -> bool | None:
     return all(row["sufficient"] for row in rows) if rows else None
 
 
+def _weighed(results: Results) -> bool | None:
+    """The sufficient policies from the first step take the right side after the expert has weighed for them."""
+    sides = [weighing.hybrid(row["gap"], "side")(results) for row in figure("weigh.hybrid", "rows")]
+    measured = [_high(side) for side in sides]
+    return None if None in measured else all(side > _HYBRID for side in measured if side is not None)
+
+
 def _listed() -> Iterator[Prediction]:
     yield Prediction(
         f"hidden mass, M = 128 and 512: at most {_FIXED['rate_bits_max']} bit, {_FIXED['mass_bits_max']} on the mass, "
@@ -153,7 +160,7 @@ def _listed() -> Iterator[Prediction]:
     yield Prediction(
         f"weighing, hybrid rollout: side accuracy above {_HYBRID}",
         all(row["side_accuracy_after"] > _HYBRID for row in figure("weigh.hybrid", "rows")),
-        lambda results: None,
+        _weighed,
     )
 
 

@@ -33,7 +33,8 @@ class Dataset:
     name: str
     task: str
     parameters: Mapping[str, Any]
-    episodes: int = 256
+    episodes: int | None = None
+    """As many as the authors record, unless it is said."""
     flaw: str | None = None
     """Positive control: what is wrong with it on purpose."""
     pixels: bool = False
@@ -45,38 +46,38 @@ class Dataset:
         task = make_task(self.task, **self.parameters)
         if not stem.with_suffix(".json").exists() or load(stem).acceptance is None:
             fresh = self.flaw is None and not self.pixels
-            options = command.RecordOptions(self.episodes, self.seed, stem, fresh=fresh, pictured=("side", "slot"))
+            episodes = self.episodes or task.least_episodes
+            options = command.RecordOptions(episodes, self.seed, stem, fresh=fresh, pictured=("side", "slot"))
             command.run(task, options, Simulation(frames=self.pixels))
         return load(stem, task.name, task.version)
 
 
-_SHORT = {"gap": 1, "first_gap": 1}
 DATASETS = (
-    Dataset("two-cues-gap6", "two-cues", {"gap": 6}, 512),
+    Dataset("two-cues-gap6", "two-cues", {"gap": 6}),
     Dataset("two-cues-gap10", "two-cues", {"gap": 10}),
     Dataset("two-cues-gap20", "two-cues", {"gap": 20}),
-    Dataset("two-cues-classes4", "two-cues", {"classes": 4}, 512),
+    Dataset("two-cues-classes4", "two-cues", {"classes": 4}),
     Dataset("full-reveal-4", "full-reveal", {"modes": 4}),
     Dataset("full-reveal-32", "full-reveal", {"modes": 32}),
-    Dataset("full-reveal-512", "full-reveal", {"modes": 512}, 1024),
+    Dataset("full-reveal-512", "full-reveal", {"modes": 512}),
     Dataset("hidden-mass-4", "hidden-mass", {"modes": 4}),
     Dataset("hidden-mass-32", "hidden-mass", {"modes": 32}),
-    Dataset("hidden-mass-512", "hidden-mass", {"modes": 512}, 1024),
+    Dataset("hidden-mass-512", "hidden-mass", {"modes": 512}),
     Dataset("readout-2-32", "readout-2", {"modes": 32}),
     Dataset("readout-2-128", "readout-2", {"modes": 128}),
-    Dataset("readout-2-512", "readout-2", {"modes": 512}, 1024),
-    Dataset("readout-3-32", "readout-3", {"modes": 32}, 512),
+    Dataset("readout-2-512", "readout-2", {"modes": 512}),
+    Dataset("readout-3-32", "readout-3", {"modes": 32}),
     Dataset("readout-3-128", "readout-3", {"modes": 128}),
-    Dataset("readout-3-512", "readout-3", {"modes": 512}, 1024),
+    Dataset("readout-3-512", "readout-3", {"modes": 512}),
     Dataset("weighing-gap6", "weighing", {"gap": 6}),
     Dataset("weighing-gap20", "weighing", {"gap": 20}),
     Dataset("weighing-hold8", "weighing", {"gap": 6, "hold": 8}),
-    Dataset("pixels", "two-cues", _SHORT, 128, pixels=True),
-    Dataset("late-frame", "two-cues", {**_SHORT, "late_frame": True}, 128, "frame after the step", pixels=True),
+    Dataset("pixels", "two-cues", {"gap": 6}, pixels=True),
+    Dataset("late-frame", "two-cues", {"late_frame": True}, flaw="frame after the step", pixels=True),
     Dataset("no-fixture", "weighing", {"gap": 6, "no_fixture": True}, flaw="no fixture"),
     Dataset("contact-no-noise", "two-cues", {"contact": True, "no_noise": True}, flaw="contact, and no noise"),
     Dataset("leak4", "two-cues", {"leak": 4.0}, flaw="in-hand height tells the slot, ±4 mm"),
-    Dataset("analog", "readout-3", {"modes": 512, "analog": True}, 1024, "one analog channel"),
+    Dataset("analog", "readout-3", {"modes": 512, "analog": True}, flaw="one analog channel"),
 )
 
 

@@ -191,25 +191,33 @@ def _falling(results: Results) -> Value | None:
     return value(sum(slope < 0 for slope in values))
 
 
-def _corridor(learner: str) -> Rows:
-    """The class of the second junction at W = 1, M = 16, by the steps from the last sign to its use.
+def _corridor(*learners: str) -> Rows:
+    """Both classes of the release's runs at W = 1, M = 16, by the steps from the last sign to their use; none while a
+    cell lacks runs.
 
-    The windows of a ledger do not tell the class of the first junction apart from it, so a run has one row.
+    As the release counts them: the first is kept if hall 1 has it all, the second if both halls have.
     """
-
-    def distance(cell: Cell) -> float:
-        given = dict(cell.task.parameters)
-        return given["hall1"] + given["hall2"] + 2
-
     chosen = [
         cell
         for cell in signpost_corridor.CELLS
-        if (cell.learner, cell.preset, cell.beta, cell.codes) == (learner, "release-corridor", 0.01, 16)
-        and cell.rate is None
+        if (cell.preset, cell.codes, cell.rate) == ("release-corridor", 16, None)
+        and cell.learner in learners
         and ("M", 16) in cell.task.parameters
         and "W" not in dict(cell.task.parameters)
     ]
-    return _one_class(chosen, distance, lambda row: row["scores"]["hall 2"]["S_Gamma"] > THRESHOLD)
+
+    def rows(results: Results) -> list[Observed]:
+        observed: list[Observed] = []
+        for cell in chosen if gathered(results, chosen) else ():
+            given = dict(cell.task.parameters)
+            first, second = given["hall1"] + 1.0, given["hall1"] + given["hall2"] + 2.0
+            for row in results.complete(cell):
+                in_first, in_second = (row["scores"][hall]["S_Gamma"] > THRESHOLD for hall in ("hall 1", "hall 2"))
+                observed.append(Observed(cell, _run(row), first, float(in_first)))
+                observed.append(Observed(cell, _run(row), second, float(in_first and in_second)))
+        return observed
+
+    return rows
 
 
 def _maze(cues: int, *learners: str) -> Rows:
@@ -277,18 +285,20 @@ def _two_cues() -> Iterator[Figure]:
 
 
 def _corridors() -> Iterator[Figure]:
+    """The paper pools its plain realizations, with BFS and without."""
     where, said = "corridor.horizon", "log-odds per step of distance"
-    rows, paper, p = _corridor("plain"), range_of(where, "plain_ci95"), figure(where, "plain_p")
-    yield derived(f"corridor, plain: {said}", _DISTANCE, paper, regression(rows, distance_alone, "distance"))
+    rows, paper, p = _corridor("plain", "plain+bfs"), range_of(where, "plain_ci95"), figure(where, "plain_p")
+    pooled = f"corridor, plain and plain+bfs: {said}"
+    yield derived(pooled, _DISTANCE, paper, regression(rows, distance_alone, "distance"))
     yield derived(
-        f"corridor, plain: {said}, 95 %: configurations redrawn",
+        f"{pooled}, 95 %: configurations redrawn",
         _DISTANCE,
         paper,
         regression(rows, distance_alone, "distance", redrawn, "configuration", _REPLICATES),
         _ends(paper),
     )
     yield derived(
-        f"corridor, plain: p of the {said}",
+        f"corridor, plain and plain+bfs: p of the {said}",
         _DISTANCE,
         value(p),
         regression(rows, distance_alone, "distance", p_value, "configuration"),

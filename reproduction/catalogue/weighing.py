@@ -57,7 +57,7 @@ def _of(learner: str, *gaps: int) -> list[Cell]:
     return [cell for cell in cells if cell.demonstrations == DEMONSTRATIONS]
 
 
-def _hybrid(gap: int, key: str) -> Derived:
+def hybrid(gap: int, key: str) -> Derived:
     """Mean outcome of the sufficient policies from the first step when the expert weighs for them."""
 
     def told(row: Row) -> float | None:
@@ -96,7 +96,7 @@ STUDY = study(
                 f"hybrid rollout of the sufficient runs, gap {entry['gap']}: {title}",
                 "weigh.hybrid",
                 value(entry[paper]),
-                _hybrid(entry["gap"], ours),
+                hybrid(entry["gap"], ours),
                 SUCCESS_TOLERANCE,
                 "higher",
             )

@@ -1,6 +1,7 @@
 """The attribution study on a short task: a leaning arm changes one verdict, a leak another, and rows are complete."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,14 @@ from diacritic.files.ledger import read_ledger, write_ledger
 from diacritic.measure import interventions_recorded
 from diacritic.measure.recorded_run import Effort, examine_recorded
 from diacritic.rollout.run_loading import groups
-from reproduction.attribution import LEAN, LEARNED, STUDY, LeaningGroup, Recording, row, section, train
+from diacritic.training import fit_transition
+from diacritic.training.compress_recorded import forgotten
+from reproduction import attribution
+from reproduction.attribution import FITTED, LEAN, LEARNED, STUDY, LeaningGroup, Recording, row, section, train
 from reproduction.beyond_paper.delays_page import between
 
 ROOT = Path(__file__).parents[2]
+LEAKING = "leak of 8 mm"
 HIDDEN = Cell("gap2", "slot", "linear", "hidden", 60, 64, 0.5, (0.85, 0.98), 1e-9, 1e-8)
 
 
@@ -62,23 +67,32 @@ def test_a_trained_bypass_is_refused_as_a_rate_and_a_leak_is_named(clean: Record
     assert (actual["N"], actual["steps"], actual["seed"]) == (LEARNED, 2, 0)
 
 
+def test_fitted_codes_take_no_update(clean: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = partial(forgotten, effort=fit_transition.Effort(steps=2, batch=64))
+    monkeypatch.setattr(attribution, "forgotten", quick)
+    (run,) = train(clean, FITTED, seeds=1, updates=2).runs
+    assert (run.manifest.learner, run.manifest.steps) == (FITTED, 0)
+
+
 def test_the_committed_runs_show_what_the_page_says() -> None:
     rows = read_ledger(ROOT / "results" / "attribution.jsonl")
     page = (ROOT / "docs" / "measure.md").read_text()
     assert between(page, STUDY, section(rows)) == page
     cells = {cell: [one for one in rows if one["cell"] == cell] for cell in {one["cell"] for one in rows}}
-    assert cells.keys() == {"code alone", "bypass", "leak of 8 mm", "lean of 2 cm"}
+    assert cells.keys() == {"code alone", "bypass", LEAKING, "lean of 2 cm"}
     for one in rows:
-        assert bool(one["leaks"]) == (one["cell"] == "leak of 8 mm")
-        assert one["controls"]["raw observations"] is (one["cell"] != "leak of 8 mm")
+        assert bool(one["leaks"]) == (one["cell"] == LEAKING)
+        assert one["controls"]["raw observations"] is (one["cell"] != LEAKING)
         assert one["controls"]["construction"] is (one["cell"] != "bypass")
     short = []
     for one in cells["bypass"]:
         assert one["sufficient"]
         assert one["surplus_because"] == "the code is not all that persists; a rate of it is refused"
         assert one["controls"]["code swap, closed loop"] is one["controls"]["history shuffle, closed loop"] is False
-        short.append(min(one["rate"][gap] - one["requirement"][gap] for gap in ("gap1", "gap2")) < -0.5)
+        short.append(one["rate"]["gap1"] < one["requirement"]["gap1"] - 0.1)
     assert sum(short) == 2  # of three
+    assert all(one["sufficient"] and one["success"] == 1 for cell in ("code alone", LEAKING) for one in cells[cell])
+    assert [one["code_alone"] for one in cells["code alone"]] == ["yes", "no", "yes"]
     for straight, leaning in zip(cells["code alone"], cells["lean of 2 cm"], strict=True):
         assert straight["controls"]["body memory, slot in gap2"] is True
         assert leaning["controls"]["body memory, slot in gap2"] is False

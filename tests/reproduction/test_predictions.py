@@ -3,7 +3,7 @@
 from study_rows import run_of
 
 from diacritic.studies.results import Results
-from reproduction.catalogue import toys
+from reproduction.catalogue import toys, weighing
 from reproduction.predictions import predictions
 
 
@@ -30,3 +30,20 @@ def test_an_outcome_follows_the_runs():
     said = next(text for text in outcomes(Results({})) if text.startswith("stochastic expert"))
     assert outcomes(Results({"toys": list(expert_rows(0.95))}))[said] == (False, True)
     assert outcomes(Results({"toys": list(expert_rows(1.2))}))[said] == (False, False)
+
+
+def weighed_rows(*sides: float):
+    """Policies from the first step, one side accuracy a gap, and an insufficient run that is always wrong."""
+    starts = [cell for cell in weighing.CELLS if cell.learner == "task-informed-start" and cell.demonstrations == 448]
+    for cell, side in zip(starts, sides, strict=False):
+        for seed in cell.run_seeds:
+            yield run_of(cell, seed, sufficient=seed > 0, hybrid={"side": side if seed else 0.0, "success": 0.0})
+
+
+def test_what_the_expert_weighs_is_judged_at_both_gaps():
+    said = next(text for text in outcomes(Results({})) if text.startswith("weighing"))
+    asked = {
+        sides: outcomes(Results({"weighing": list(weighed_rows(*sides))}))[said] for sides in ((0.9, 0.9), (0.9, 0.7))
+    }
+    assert asked == {(0.9, 0.9): (True, True), (0.9, 0.7): (True, False)}
+    assert outcomes(Results({"weighing": list(weighed_rows(0.9))}))[said] == (True, None)

@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certify.errors import UserError
 from diacritic.demos import command
+from diacritic.demos.record import record
+from diacritic.tasks.franka.layout import SLICES
 from diacritic.tasks.franka.tasks import TASKS, make_task
 from reproduction import recordings_survey, recordings_tables
 from reproduction.recordings_survey import DATASETS, Dataset, read, survey
@@ -117,3 +120,46 @@ def test_what_the_docs_say_of_every_clean_recording(row: dict[str, Any]) -> None
         assert set(proof["requirement"]["gap1"]) == {first}
         assert second is None or set(proof["requirement"]["gap2"]) == {second}
         assert proof["requirement"]["place"][-1] == last
+
+
+def test_how_much_the_tool_tells_of_the_mass_is_measured() -> None:
+    """In the first gap of weighing, without noise: the arm comes to rest where the load it has set down lets it."""
+    page = " ".join((ROOT / "docs/demos.md").read_text().split())
+    apart: dict[int, np.ndarray] = {}
+    for gap in (6, 20):
+        demos, _ = record(make_task("weighing", gap=gap, no_noise=True), episodes=64)
+        steps = demos.phase[:, 0] == demos.convention.phases.index("gap1")
+        heights = 1000 * demos.observations[steps][..., SLICES["tool position"]][..., 2]
+        means = np.stack([heights[:, demos.latents["mass"] == mass].mean(1) for mass in range(4)])
+        apart[gap] = np.ptp(means, axis=0)
+        assert (np.diff(apart[gap]) < 0).all()
+    assert f"differs by {apart[20][0]:.1f} mm at the first step" in page
+    assert f"(by {apart[6][0]:.1f} mm at gap 6" in page
+
+
+def test_what_leaks_is_what_the_page_says() -> None:
+    page = " ".join((ROOT / "docs/demos.md").read_text().split())
+    clean = [row for row in read(ROOT / "results/acceptance.jsonl") if not row["flaw"]]
+    (leaking,) = (row for row in clean if not row["passed"])
+    cells = leaking["leaks"]["failed"]
+    assert leaking["dataset"] == "weighing-gap20"
+    assert {cell["phase"] for cell in cells} == {"gap1"}
+    accuracies = sorted({f"{cell['accuracy']:.2f}" for cell in cells if cell["variable"] in ("mass", "side")})
+    assert f"in {' and '.join(accuracies)} of the held-out episodes" in page
+
+
+def test_what_an_analog_display_shows_is_what_the_page_says() -> None:
+    page = " ".join((ROOT / "docs/demos.md").read_text().split())
+    (row,) = (row for row in read(ROOT / "results/acceptance.jsonl") if row["dataset"] == "analog")
+    best = {
+        name: max(row["leaks"]["accuracy"][f"scan × {name} ({probe})"] for probe in ("linear", "kernel"))
+        for name in ("side", "slot")
+    }
+    assert (
+        f"the octile in the scan in {best['slot']:.2f} of the held-out episodes and the side in {best['side']:.2f}"
+        in page
+    )
+    assert set(row["certificate"]["requirement"]["gap1"]) == {0}
+    starts = np.cumsum([0, *(len(bits) for bits in row["certificate"]["requirement"].values())])
+    decisions = [1 + starts[list(row["certificate"]["requirement"]).index(phase)] for phase in ("grasp", "place")]
+    assert row["certificate"]["failing"]["a2"] == decisions

@@ -82,6 +82,15 @@ def drawn(name: str, draw: Callable[[Any], None], height: float, width: float = 
         figure = import_optional("matplotlib.figure", "report").Figure(figsize=(width, height), layout="constrained")
         figure.get_layout_engine().set(rect=(0.02, 0, 0.98, 1))
         draw(figure)
+        _settle(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def _settle(figure: Any) -> None:
+    """Lay a figure out, to the millionth: the solver's last digits vary, and equal charts are to be equal files."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(edge, 6) for edge in axes.get_position().bounds])

@@ -95,34 +95,48 @@ def test_pairwise_contrasts_are_those_of_the_sweep():
     assert below.passed > 0
 
 
-def corridor(learner: str, passes: Callable[[int, int], bool]) -> list[Row]:
-    """Runs of the signpost corridor that keep the second class by distance and seed; the gate itself always fails."""
+PLAIN = ("plain", "plain+bfs")
+
+
+def corridor(learners: Sequence[str], passes: Callable[[int, int], bool]) -> list[Row]:
+    """Runs of the signpost corridor whose halls pass by the steps to each use and the seed; the gate always fails."""
     rows = []
     for cell in distances.signpost_corridor.CELLS:
         given = dict(cell.task.parameters)
-        for seed in cell.run_seeds if cell.learner == learner and cell.preset == "release-corridor" else ():
-            kept = passes(given["hall1"] + given["hall2"] + 2, seed)
-            rows.append(run_of(cell, seed, sufficient=False, scores={"hall 2": {"S_Gamma": float(kept)}}))
+        used = {"hall 1": given["hall1"] + 1, "hall 2": given["hall1"] + given["hall2"] + 2}
+        for seed in cell.run_seeds if cell.learner in learners and cell.preset == "release-corridor" else ():
+            scores = {hall: {"S_Gamma": float(passes(far, seed))} for hall, far in used.items()}
+            rows.append(run_of(cell, seed, sufficient=False, scores=scores))
     return rows
 
 
-def test_the_corridor_is_told_by_its_second_class():
-    rows = corridor("plain", lambda far, seed: far < 8 + 2 * seed)
-    slope = ours("corridor, plain: log-odds per step of distance", rows)
-    interval = ours("corridor, plain: log-odds per step of distance, 95 %: configurations redrawn", rows)
-    p = ours("corridor, plain: p of the log-odds per step of distance", rows)
+def test_the_corridor_is_told_by_both_classes():
+    rows = corridor(PLAIN, lambda far, seed: far < 8 + 2 * seed)
+    said = "corridor, plain and plain+bfs: "
+    slope = ours(f"{said}log-odds per step of distance", rows)
+    interval = ours(f"{said}log-odds per step of distance, 95 %: configurations redrawn", rows)
+    p = ours(f"{said}p of the log-odds per step of distance", rows)
     assert slope is not None
     assert interval is not None
     assert p is not None
     assert interval.low < slope.low < interval.high < 0
     assert 0 <= p.low < 0.05
-    assert ours("corridor, plain: log-odds per step of distance", [row for row in rows if row["seed"]]) is None
+    assert ours(f"{said}log-odds per step of distance", [row for row in rows if row["seed"]]) is None
+    assert ours(f"{said}log-odds per step of distance", [row for row in rows if row["learner"] == "plain"]) is None
+
+
+def test_a_second_class_is_kept_only_where_the_first_was():
+    """The first class is lost in half of the runs, four steps on; with it the second one, so that no slope is seen."""
+    rows = corridor(["scaffold+bfs"], lambda far, seed: far > 4 or seed % 2 == 0)
+    flat = ours("corridor, scaffold: log-odds per step of distance", rows)
+    assert flat is not None
+    assert flat.low == pytest.approx(0, abs=1e-6)
 
 
 def test_a_scaffold_that_always_keeps_its_class_has_no_slope():
     name = "corridor, scaffold: log-odds per step of distance"
-    assert ours(name, corridor("scaffold+bfs", lambda far, seed: True)) == NO_ESTIMATE
-    flat = ours(name, corridor("scaffold+bfs", lambda far, seed: seed > 0))
+    assert ours(name, corridor(["scaffold+bfs"], lambda far, seed: True)) == NO_ESTIMATE
+    flat = ours(name, corridor(["scaffold+bfs"], lambda far, seed: seed > 0))
     assert flat is not None
     assert flat.low == pytest.approx(0, abs=1e-6)
     assert asked(name).verdict(flat).kind == "agrees"
@@ -151,7 +165,7 @@ def test_the_cue_corridor_is_pooled_over_its_learners():
 
 
 def test_intervals_must_stay_on_the_paper_s_side_of_zero():
-    wide = asked("corridor, plain: log-odds per step of distance, 95 %: configurations redrawn")
+    wide = asked("corridor, plain and plain+bfs: log-odds per step of distance, 95 %: configurations redrawn")
     assert wide.verdict(Range(-0.24, -0.01)).kind == "agrees"
     assert wide.verdict(Range(-0.20, 0.01)).kind == "differs"
     assert wide.verdict(Range(-0.30, -0.05)).kind == "differs"
