@@ -41,8 +41,10 @@ from diacritic.training.learner import learner  # noqa: E402
 from diacritic.training.preset import PRESETS  # noqa: E402
 from diacritic.training.supervision import FORECASTER_STEPS  # noqa: E402
 from diacritic.training.symbolic import from_model  # noqa: E402
+from diacritic.training.trace import Trace  # noqa: E402
 
 UPDATES = 10_000
+READINGS = ("inverse-only", "open-loop", "open-loop-world")
 HORIZON, SHOWN, DECISIONS = 47, range(3, 6), (8, 38)
 Results = dict[str, Any]
 Save = Callable[[str, Callable[[], Any]], None]
@@ -516,8 +518,26 @@ def threads_ratio(cohort: Cohort, updates: int = 50) -> float:
     return clocked(lambda: [cohort.update() for _ in range(updates)], "cpu") / chosen
 
 
+def readings_ratio(learning: str, updates: int = 10, **size: int) -> float:
+    """Time of an update whose heads read every step over that of one in which they read each distinct case once."""
+    plan = Plan(learner(learning), PRESETS["release-corridor"], tuple(Run(seed) for seed in range(8)), 6000)
+    cohort = Cohort(plan, from_model(build("signpost-corridor", **size)))
+    cohort.advance(2)
+    once = clocked(lambda: cohort.advance(updates), "cpu")
+    traced = cohort.trace
+
+    def of_every_step(episode_weight: Tensor | None = None) -> Trace:
+        trace = traced(episode_weight)
+        return replace(trace, rows=replace(trace.rows, law=None, futures=None))
+
+    cohort.trace = of_every_step
+    return clocked(lambda: cohort.advance(updates), "cpu") / once
+
+
 def on_cpu(save: Save, updates: int = 300) -> None:
     """Toys, 8 seeds × 6,000 steps: both loops are timed for some updates and extrapolated."""
+    for name in READINGS:
+        save(f"readings_{name}", lambda name=name: readings_ratio(name, M=16, W=5, hall1=3, hall2=6, sign=1))
     for name, toy, learning in (
         ("", build("gap", gap2=6), "plain"),
         ("event_agnostic_", build("signpost-corridor", M=16, hall1=3, hall2=6), "event-agnostic-recorded"),
@@ -565,6 +585,8 @@ def summary(results: Results) -> str:
         lines.append(
             f"all threads against the chosen ones, gap toy: {number(results, 'all_threads_over_chosen'):.2f}× the time"
         )
+        told = ", ".join(f"{name} {number(results, f'readings_{name}'):.0f}×" for name in READINGS)
+        lines.append(f"every step read against each distinct case once, corridor with drift: {told}")
         return "\n".join(lines)
     each, literal = number(results, "carousel_32", "s_per_run"), number(results, "literal_loop_s_per_run")
     update = number(results, "carousel_32", "ms_per_update")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from runpy import run_path
@@ -14,6 +15,7 @@ from diacritic.studies.cell import Cell
 from diacritic.studies.job_manifest import export, pack
 from diacritic.studies.results import Results
 from diacritic.studies.tasks import task
+from diacritic.training.objectives.inverse import Inverse
 from reproduction.catalogue import learning_targets
 from reproduction.derive import sufficient
 from reproduction.paper import paper_count
@@ -166,6 +168,22 @@ def test_training_on_frames_is_timed(
     assert f"plain, 4 together: {document['plain_4']['ms_per_update']:.1f} ms an update" in said
     assert all(f"{key} " in said for key in fronts)
     assert "nan" not in said
+
+
+def test_reading_distinct_cases_once_is_timed_against_reading_every_step(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.path", sys.path.copy())
+    timed = run_path(str(ROOT / "benchmarks" / "training.py"))
+    known = []
+
+    def clocked(work: Callable[[], object], device: str) -> float:
+        with monkeypatch.context() as patch:
+            patch.setattr(Inverse, "_loss_on_unique_rows", staticmethod(lambda trace, *_: known.append(trace.rows.law)))
+            work()
+        return len(known)
+
+    monkeypatch.setitem(timed["readings_ratio"].__globals__, "clocked", clocked)
+    assert timed["readings_ratio"]("inverse-only", 1, M=4, hall1=1, hall2=1) == 2  # the second update over the first
+    assert [law is None for law in known] == [False, True]
 
 
 def test_training_without_bf16_is_compared_with_the_runs_of_the_ledger(

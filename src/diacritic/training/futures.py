@@ -26,12 +26,13 @@ class Futures:
     @cached_property
     def ahead(self) -> tuple[Tensor, list[int]]:
         """A number for each step but the last and for all that is seen from it on, [T − 1, N]; where each t begins."""
-        rest, numbers = torch.zeros_like(self.word[0]), []
-        for t in range(len(self.word) - 2, -1, -1):
-            after = torch.unique(torch.stack([self.word[t + 1], rest]), dim=1, return_inverse=True)[1]
-            numbers.append(_numbered(self.observation[self.word[t]], after))
-            rest = after
-        return _one_after_another(numbers[::-1])
+        return _ahead(self.observation[self.word], self.word)
+
+    @cached_property
+    def laws_ahead(self) -> Tensor:
+        """A number for each step but the last and for all that the expert does after it, [T − 1, N]."""
+        law = torch.unique(self.law, dim=0, return_inverse=True)[1][self.word]
+        return _ahead(torch.zeros_like(law), law)[0]
 
     @cached_property
     def so_far(self) -> tuple[Tensor, list[int]]:
@@ -108,6 +109,15 @@ class ByShare(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         return look_up(gradients[0], ctx.kind) * ctx.share.unsqueeze(-1), None, None, None
+
+
+def _ahead(now: Tensor, word: Tensor) -> tuple[Tensor, list[int]]:
+    """A number for what is so now and for all words after it, for each step but the last; where each t begins."""
+    rest, numbers = torch.zeros_like(word[0]), []
+    for t in range(len(word) - 2, -1, -1):
+        rest = _numbered(word[t + 1], rest)
+        numbers.append(_numbered(now[t], rest))
+    return _one_after_another(numbers[::-1])
 
 
 def _numbered(*keys: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import torch
-from carrier_twin import TINY, lively, scene, symbols, vectors
+from carrier_twin import TABLE, TINY, lively, scene, symbols, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -11,10 +11,13 @@ from torch import Tensor
 from diacritic.memory import sole_carrier
 from diacritic.memory.layers import reader
 from diacritic.memory.quantise import look_up
+from diacritic.memory.shape import Architecture
 from diacritic.training import reference, tables
 from diacritic.training.data import Data
 from diacritic.training.distinct import distinct
+from diacritic.training.objectives.base import Term
 from diacritic.training.objectives.future import FutureBehaviour
+from diacritic.training.objectives.inverse import Inverse
 from diacritic.training.trace import Trace
 
 HEAD = reader("told", TINY.width, TINY.code_size, TINY.width, 2, hidden=2)
@@ -91,19 +94,23 @@ def test_where_every_step_is_its_own_row_nothing_is_saved() -> None:
     assert distinct(replace(symbolic, rows=fixed), *nothing) is None
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10**6))
-def test_later_actions_that_differ_are_taught_apart(seed: int) -> None:
-    """Many episodes share few rows, and go on unlike."""
-    term, data = FutureBehaviour("recorded"), symbols(5, 12, seed, 1, 2)
-    parameters = lively({**sole_carrier.weights(data.shape, TINY), **term.weights(data.shape, TINY)}, [seed, seed + 1])
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    carrier=st.sampled_from([TINY, TABLE]),
+    term=st.sampled_from([FutureBehaviour("recorded"), Inverse(), Inverse(3, "cut")]),
+)
+def test_what_differs_later_is_taught_apart(seed: int, carrier: Architecture, term: Term) -> None:
+    """Many episodes share few rows, and go on unlike; heads of the release are told the offset, too."""
+    data = symbols(5, 12, seed, 2, 2)
+    parameters = lively({**sole_carrier.weights(data.shape, carrier), **term.weights(data.shape, carrier)}, [seed, 1])
     parameters = {name: value.requires_grad_() for name, value in parameters.items()}
-    trace = tables.trace(parameters, TINY, data, tables.prepare(data), data.weight.expand(2, -1))
+    trace = tables.trace(parameters, carrier, data, tables.prepare(data), data.weight.expand(2, -1))
     every = replace(trace, rows=replace(trace.rows, law=None))
     schedule = scene([term], data).schedule
     mine, theirs = (term.loss(one, data, schedule) for one in (trace, every))
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
-    inputs = [value for name, value in parameters.items() if name.startswith(("future", "residual"))]
+    inputs = [value for name, value in parameters.items() if name.startswith(("future", "inverse", "residual"))]
     grads = [torch.autograd.grad(x.sum(), inputs, retain_graph=True, materialize_grads=True) for x in (mine, theirs)]
     for one, other in zip(*grads, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from carrier_twin import NARROW, TABLE, gradients, lively, schedule_at, symbols
 from hypothesis import given, settings
@@ -32,15 +33,16 @@ def _alike(T: int, N: int, seed: int, share: int) -> Data:
     S=st.integers(1, 3),
     K=st.integers(1, 4),
     share=st.integers(1, 3),
+    told=st.sampled_from([{}, {"blind": True}, {"blind": True, "world": True}]),
     reach=st.sampled_from([1, 3, 100]),
     seed=st.integers(0, 10**6),
     bound=st.sampled_from(["none", "tanh", "sphere"]),
     kind=st.sampled_from([NARROW, TABLE]),
 )
 def test_the_loss_is_that_of_all_steps(
-    T: int, N: int, S: int, K: int, share: int, reach: int, seed: int, bound: str, kind: Architecture
+    T: int, N: int, S: int, K: int, share: int, told: dict, reach: int, seed: int, bound: str, kind: Architecture
 ) -> None:
-    term, data = EveryContinuation(reach=reach), _alike(T, N, seed, min(share, N))
+    term, data = EveryContinuation(reach=reach, **told), _alike(T, N, seed, min(share, N))
     carrier = replace(kind, codes=K, bound=bound)
     layers = memory_of(carrier).weights(data.shape, carrier) | term.weights(data.shape, carrier)
     parameters = {name: value.requires_grad_() for name, value in lively(layers, range(seed, seed + S)).items()}
@@ -56,6 +58,25 @@ def test_the_loss_is_that_of_all_steps(
     wanted = gradients(each * pull, parameters)
     for name, value in gradients(once * pull, parameters).items():
         torch.testing.assert_close(value, wanted[name], rtol=0, atol=1e-10, msg=lambda text, n=name: f"{n}: {text}")
+
+
+@pytest.mark.parametrize("world", [False, True])
+def test_blind_continuations_are_taught_what_comes_after_their_own_step(world: bool) -> None:
+    """All episodes begin alike and are taught alike; they differ in what they show, which only some targets name."""
+    data, term = symbols(4, 20, 3, 3, 2), EveryContinuation(blind=True, world=world)
+    first, target = data.observation_index[:1, :1].expand(1, 20), data.target[:, :1].expand(-1, 20, -1).contiguous()
+    did = data.previous_index[:, :1].expand(-1, 20).contiguous()
+    data = replace(data, observation_index=torch.cat([first, data.observation_index[1:]]), previous_index=did)
+    data = replace(data, target=target)
+    futures = tables.prepare(data).futures
+    assert [len(row.unique()) for row in futures.laws_ahead] == [1, 1, 1]
+    assert len(futures.ahead[0][0].unique()) > 10
+    layers = memory_of(TABLE).weights(data.shape, TABLE) | term.weights(data.shape, TABLE)
+    weight = data.weight.expand(2, -1)
+    trace = tables.trace(lively(layers, [1, 2]), TABLE, data, tables.prepare(data), weight, full=True)
+    plain = replace(trace, rows=replace(trace.rows, futures=None))
+    once, each = (term.loss(one, data, schedule_at(2)) for one in (trace, plain))
+    torch.testing.assert_close(once, each, rtol=0, atol=1e-12)
 
 
 def test_steps_with_equal_futures_are_one_start() -> None:

@@ -11,6 +11,7 @@ from diacritic.memory.quantise import look_up
 from diacritic.memory.shape import Architecture, Shape
 from diacritic.training.chains import follow
 from diacritic.training.data import Data
+from diacritic.training.distinct import distinct
 from diacritic.training.futures import Futures, starts
 from diacritic.training.objectives.base import discrepancy
 from diacritic.training.schedule import Schedule
@@ -43,6 +44,8 @@ class EveryContinuation:
         return layers
 
     def loss(self, trace: Trace, data: Data, schedule: Schedule) -> Tensor:
+        if self.blind and (total := self._loss_on_unique_rows(trace, data)) is not None:
+            return schedule.auxiliary * total
         alike = not self.blind and not self.world and data.horizon > 1
         if alike and trace.rows.futures is not None:
             return schedule.auxiliary * self._loss_of_futures(trace, data, trace.rows.futures)
@@ -87,6 +90,34 @@ class EveryContinuation:
         hidden = follow(parameters, "bfs.state", linear(parameters, "bfs.input", words), hidden, begun.chains)
         log_law = torch.log_softmax(_read(parameters, "bfs", hidden).mT.contiguous(), 1)  # fast along the many nodes
         return -(futures.law.T[:, begun.chains.word].transpose(0, 1) * log_law * begun.weight.unsqueeze(1)).sum((1, 2))
+
+    def _loss_on_unique_rows(self, trace: Trace, data: Data) -> Tensor | None:
+        """The same where chains read nothing: a row tells how one begins, what comes after it what it is taught."""
+        (T, N), futures, parameters = data.target.shape[:2], trace.rows.futures, trace.parameters
+        if futures is None or T == 1:
+            return None
+        key = futures.ahead[0] if self.world else futures.laws_ahead
+        key = torch.nn.functional.pad(key, (0, 0, 0, 1))  # the last step foretells nothing
+        share = (trace.step_weight / self._left(T, trace.weight)).expand(-1, T, -1)
+        rows = distinct(trace, key.view(1, -1), share.flatten(1))
+        if rows is None:
+            return None
+        example, order = rows.example.sort(1)  # those with most steps before them come first
+        start = torch.cat([look_up(trace.features, rows.observation), rows.embedding], -1)
+        hidden = torch.tanh(linear(parameters, "bfs.start", look_up(start, order)))
+        weight, total = rows.weight.gather(1, order), trace.weight.new_zeros(len(order))
+        blank = parameters["bfs.input.bias"].unsqueeze(1)
+        actions, seen = data.target.flatten(0, 1), data.observation[data.observation_index.flatten()]
+        for j in range(1, min(T, self.reach + 1)):
+            inside = example < (T - j) * N
+            going = int(inside.sum(1).max())
+            hidden, later = hidden[:, :going], (example[:, :going] + j * N).clamp(max=T * N - 1)
+            hidden = gru_cell(parameters, "bfs.state", blank.expand(-1, going, -1), hidden)
+            error = discrepancy(_read(parameters, "bfs", hidden), actions[later], True)
+            if self.world:
+                error = error + discrepancy(_read(parameters, "bfs.world", hidden), seen[later], True)
+            total = total + (error * weight[:, :going] * inside[:, :going]).sum(1)
+        return total
 
     def _left(self, steps: int, like: Tensor) -> Tensor:
         """How many later actions each step foretells, [T, 1]; 1 for the last, which foretells none."""

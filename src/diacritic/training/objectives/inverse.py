@@ -48,13 +48,12 @@ class Inverse:
         if self.ends == "cut":
             offset = torch.minimum(offset, (T - 1 - time).clamp(min=1))
         inside = (time + offset < T).to(trace.weight.dtype)
-        told = "inverse.told.weight" in trace.parameters
-        if not told and (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
+        if (total := self._loss_on_unique_rows(trace, data, offset, inside)) is not None:
             return schedule.auxiliary * total
         later = linear(trace.parameters, "inverse.later", trace.step_features.flatten(1, 2))
         row = (time + offset).clamp(max=T - 1) * N + torch.arange(N, device=offset.device)
         extra = later.gather(1, row.flatten(1).unsqueeze(-1).expand(-1, -1, later.shape[-1]))
-        if told:
+        if "inverse.told.weight" in trace.parameters:
             extra = extra + look_up(trace.offset_vectors("inverse"), offset.flatten(1))
         prediction = trace.read_steps("inverse", extra.view(*offset.shape, -1))
         error = discrepancy(prediction, trace.own(data.target.unsqueeze(0)), data.shape.symbolic)
@@ -62,15 +61,20 @@ class Inverse:
 
     @staticmethod
     def _loss_on_unique_rows(trace: Trace, data: Data, offset: Tensor, inside: Tensor) -> Tensor | None:
-        """The same from distinct readings, where they are known: a row tells its action, and its pair the rest."""
+        """The same from distinct readings, where known: a row tells its action, what it is paired with the rest."""
         if trace.rows.law is None:
             return None
+        told = "inverse.told.weight" in trace.parameters
         shown = data.observation_index.flatten()[later_rows(data, offset)]
-        key = torch.where(inside > 0, shown + 1, 0).flatten(1)
+        named = offset * len(data.observation) + shown if told else shown
+        key = torch.where(inside > 0, named + 1, 0).flatten(1)
         rows = distinct(trace, key, (inside * trace.step_weight).flatten(1))
         if rows is None:
             return None
         later = linear(trace.parameters, "inverse.later", trace.features)
-        prediction = rows.read("inverse", look_up(later, rows.pick(shown.flatten(1))))
+        extra = look_up(later, rows.pick(shown.flatten(1)))
+        if told:
+            extra = extra + look_up(trace.offset_vectors("inverse"), rows.pick(offset.flatten(1)))
+        prediction = rows.read("inverse", extra)
         wanted = data.target.flatten(0, 1)[rows.example]
         return (discrepancy(prediction, wanted, data.shape.symbolic) * rows.weight).sum(1)
