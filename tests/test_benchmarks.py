@@ -173,17 +173,17 @@ def test_training_on_frames_is_timed(
 def test_reading_distinct_cases_once_is_timed_against_reading_every_step(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.path", sys.path.copy())
     timed = run_path(str(ROOT / "benchmarks" / "training.py"))
-    known = []
+    laws = []
 
     def clocked(work: Callable[[], object], device: str) -> float:
         with monkeypatch.context() as patch:
-            patch.setattr(Inverse, "_loss_on_unique_rows", staticmethod(lambda trace, *_: known.append(trace.rows.law)))
+            patch.setattr(Inverse, "_loss_on_unique_rows", staticmethod(lambda trace, *_: laws.append(trace.rows.law)))
             work()
-        return len(known)
+        return len(laws)
 
     monkeypatch.setitem(timed["readings_ratio"].__globals__, "clocked", clocked)
     assert timed["readings_ratio"]("inverse-only", 1, M=4, hall1=1, hall2=1) == 2  # the second update over the first
-    assert [law is None for law in known] == [False, True]
+    assert [law is None for law in laws] == [False, True]
 
 
 def test_training_without_bf16_is_compared_with_the_runs_of_the_ledger(
