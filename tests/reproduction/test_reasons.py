@@ -214,6 +214,26 @@ def test_what_goes_wrong_with_open_loop_targets_is_the_ledgers():
     assert "{:.1f} and {:.1f} cm off there, and {:.1f} on two cues".format(*errors) in told
 
 
+def test_what_open_loop_targets_hold_in_the_toy_is_the_ledgers():
+    told = REASONS["related-targets"]
+    ours, theirs = (
+        {learner: RUNS.complete(cell) for learner, cell in open_loop.TOYS[preset].items()}
+        for preset in ("carousel", "release")
+    )
+    world = ours["open-loop-world"]
+    assert (sufficient(world).passed, len(world)) == (0, 8)
+    most = max(row["rate"]["first gap"] for row in world)
+    assert f"at most {most:.2f} of the bit" in told["carousel, predicting observations"]
+    held = [[row["rate"]["first gap"] for row in rows["open-loop"] if passed(row)] for rows in (ours, theirs)]
+    assert held == [[1, 1], [2, 2, 2, 2]]
+    assert "two of our eight seeds pass, with one bit" in told["carousel, open-loop actions"]
+    assert "four do, with two" in told["carousel, open-loop actions"]
+    bits = {row["seed"]: row["rate"]["first gap"] for row in theirs["open-loop-world"]}
+    assert [bits[row["seed"]] for row in theirs["open-loop-world"] if passed(row)] == [2] * 6
+    assert len(bits) == 8
+    assert told["release, predicting observations"].endswith(f"all eight seeds the mean is {mean(bits.values()):.2f}")
+
+
 def test_which_run_keeps_the_nuisance_is_the_ledgers():
     told = REASONS["toys"]["reveal toy: bits on the nuisance"]
     cells = [c for c in toys.CELLS if (c.task.name, c.preset) == ("reveal", "carousel") and c.beta in (0.0, 0.1)]
