@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 OURS, PAPER = "#0072b2", "#d55e00"  # blue and vermilion look different to every kind of sight
 _VERDICTS = dict(zip(KINDS, ("#0072b2", "#9ecae1", "#009e73", "#d55e00", "#dddddd", "#888888"), strict=True))
-_MOST = 100  # lines in one picture
 
 
 def chart(comparison: Comparison) -> str | None:
     """Every cell that ran whole, as SVG: sufficient seeds, success and rates; nothing where none did."""
-    shown = [line for line in comparison.cells if line.whole and line.ours is not None][:_MOST]
+    shown = [line for line in comparison.cells if line.whole and line.ours is not None]
     if not shown:
         return None
     windows = list(dict.fromkeys(window for line in shown for window in line.rows[0]["rate"]))

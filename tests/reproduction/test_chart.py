@@ -29,6 +29,13 @@ def test_only_what_ran_is_drawn_in_two_colours():
     assert chart(compare(STUDY, rows)) == text
 
 
+def test_however_many_cells_ran_all_are_drawn():
+    cells = tuple(replace(CELL, beta=number / 1000) for number in range(1, 121))
+    text = chart(compare(PaperStudy("s", "S", "", cells), [run_of(cell) for cell in cells]))
+    assert text is not None
+    assert all(f"β={cell.beta}<" in text for cell in cells)
+
+
 def test_without_runs_there_is_no_picture():
     assert chart(compare(STUDY, [])) is None
 
