@@ -1,10 +1,10 @@
 """How fast cohorts train: seeds stacked, steps in parallel, against the literal loop of one seed.
 
 Run as ``python benchmarks/training.py [--cpu | --cuda] [--out FOLDER] [--sizes 1,8,32,64] [--profile]``. The CUDA part
-has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy. With `--pixels` the
-preset `release` learns from frames instead: first every way to compute the convolutions, each checked against the
-strided one; then 200 updates, extrapolated to 10,000. `--whole` takes more learners and cohorts; `--quick` takes tiny
-sizes, also on the CPU.
+has the shape of two-cues at gap 20, on a stand-in without simulator; the CPU part is the gap toy and the corridor. With
+`--pixels` the preset `release` learns from frames instead: first every way to compute the convolutions, each checked
+against the strided one; then 200 updates, extrapolated to 10,000. `--whole` takes more learners and cohorts; `--quick`
+takes tiny sizes, also on the CPU.
 FOLDER/training-DEVICE.json (with `--pixels`, pixels-DEVICE.json) grows with every result; a part that fails is recorded
 there and the rest goes on.
 """
@@ -610,7 +610,7 @@ def summary(results: Results) -> str:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     device = options.add_mutually_exclusive_group()
-    device.add_argument("--cpu", action="store_true", help="the gap toy, on the CPU")
+    device.add_argument("--cpu", action="store_true", help="the gap toy and the corridor, on the CPU")
     device.add_argument("--cuda", action="store_true", help="the two-cues shape (default with a GPU)")
     options.add_argument("--out", type=Path, default=Path("out"), help="where the JSON goes")
     options.add_argument("--sizes", default="1,8,32,64", help="cohort sizes of the curve on CUDA")
