@@ -16,7 +16,7 @@ from diacritic.training.cohort import Cohort
 from diacritic.training.cohort_batching import CohortPart, one_cohort, split
 from diacritic.training.compress_recorded import forgotten
 from diacritic.training.demonstrations import Prepared, held_out_codes
-from diacritic.training.networks import Turns
+from diacritic.training.networks import Turns, keep_networks
 from diacritic.training.scheduler import CHUNK
 from diacritic.training.train_job import TrainJob
 from diacritic.training.unfinished import Progress, keep_unfinished, take_up, unfinished_path
@@ -51,6 +51,10 @@ class Training:
     """Turns of its forecasters or teachers, as long as they last."""
     half: bool = False
     """Round the weights to half precision in the end: the last codes are those of the rounded weights."""
+    teachers: Path | None = None
+    """Where its networks go for those that they teach."""
+    busy: set[Path] = field(default_factory=set)
+    """What others wait for; `teachers` is there until its networks are."""
     cohort: Cohort = field(init=False, repr=False)
     begun: bool = False
     """Whether it has its cohort."""
@@ -77,6 +81,7 @@ class Training:
         except UserError:
             raise
         except Exception as problem:
+            self.busy.difference_update({self.teachers})
             self.problem = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
 
     def supervise(self) -> None:
@@ -126,6 +131,9 @@ class Training:
     def finish(self) -> None:
         """Forget where the learner does, round, and look at the codes; time that no other training shares."""
         begun = time.perf_counter()
+        if self.teachers is not None:
+            keep_networks(self.teachers, self.cohort.parameters, self.train_jobs[0].seeds)
+            self.busy.difference_update({self.teachers})
         if self.cohort.plan.learner.forget:
             self._forget()
         if self.half:

@@ -52,7 +52,14 @@ def trained(
             yield f"training {title}: {min(done + CHUNK, steps):,} of {steps:,} updates"
         parameters = {name: value.detach().cpu() for name, value in networks.parameters.items()}
         if path is not None:
-            write_tensors(path, parameters, {"seeds": repr(tuple(seeds))})
+            keep_networks(path, parameters, seeds)
         return parameters
     finally:
         busy -= mine
+
+
+def keep_networks(path: Path, parameters: Mapping[str, Tensor], seeds: Sequence[int]) -> None:
+    """Write trained networks, so that `trained` finds them."""
+    write_tensors(
+        path, {name: value.detach().cpu() for name, value in parameters.items()}, {"seeds": repr(tuple(seeds))}
+    )

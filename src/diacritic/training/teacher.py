@@ -13,7 +13,7 @@ from diacritic.training.learner import learner
 from diacritic.training.networks import Turns, completed, trained
 from diacritic.training.preset import preset
 
-TEACHER_STEPS, BETA = 10_000, 2e-3
+TEACHER, TEACHER_STEPS, BETA = "full-history", 10_000, 2e-3
 
 
 def teacher_states(
@@ -30,10 +30,15 @@ def teacher_turns(
     how = preset("release")
     low = how.precision if torch.device(device).type == "cuda" else None
     runs = tuple(Run(seed, BETA) for seed in seeds)
-    plan = Plan(learner("full-history"), how, runs, steps, batch=how.batch, low=low)
-    path = None if folder is None else folder / f"teacher-{fingerprint(plan, data)[:12]}.safetensors"
+    plan = Plan(learner(TEACHER), how, runs, steps, batch=how.batch, low=low)
+    path = None if folder is None else teacher_path(folder, plan, data)
     title = f"{len(seeds)} full-history teachers"
     parameters = yield from trained(lambda: Cohort(plan, data, device), seeds, steps, path, busy, title)
     with torch.no_grad():
         trace = Cohort(plan, data, device, parameters).trace()
         return trace.steps(trace.proposal).float().cpu()
+
+
+def teacher_path(folder: Path, plan: Plan, data: Data) -> Path:
+    """Where trained teachers lie; a full-history study of the same plan leaves its networks there, too."""
+    return folder / f"teacher-{fingerprint(plan, data)[:12]}.safetensors"

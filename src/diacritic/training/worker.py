@@ -39,6 +39,7 @@ from diacritic.training.networks import Turns, completed
 from diacritic.training.runs import warm_start
 from diacritic.training.scheduler import round_robin
 from diacritic.training.supervision import supervised, supervision
+from diacritic.training.teacher import TEACHER, teacher_path
 from diacritic.training.train_job import TrainJob
 
 TIMES, NETWORKS = "times.json", "networks"
@@ -79,6 +80,7 @@ def train_folder(
     waiting, done, begun = sum(map(len, generations)), 0, time.perf_counter()
     failed: list[tuple[str, str]] = []
     for generation in generations:
+        generation.sort(key=lambda train_job: train_job.learner != TEACHER)  # others learn from their networks
         started = trainings(folder, generation, device, most, half, by_name, out)
         for training in round_robin(started, together):
             if training.problem is not None:
@@ -193,7 +195,12 @@ def _training(
     training = Training(train_jobs=(train_job,), device=torch.device(device), out=out, parts=[], half=half)
     if supervised(plan.learner):
         return replace(training, supervision=ready())
-    return replace(training, parts=[completed(ready())])
+    training = replace(training, parts=[completed(ready())])
+    if train_job.learner != TEACHER or train_job.start:
+        return training
+    teachers = teacher_path(folder / NETWORKS, plan, prepared.data)
+    busy.add(teachers)
+    return replace(training, teachers=teachers, busy=busy)
 
 
 def _warm(

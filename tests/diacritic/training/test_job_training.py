@@ -1,5 +1,6 @@
 """Supervision takes turns with other cohorts, changes no result, and fails alone."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from diacritic.studies.job_manifest import export, pack
 from diacritic.training import networks, worker
 from diacritic.training.cohort import Cohort
 from diacritic.training.forecaster import Forecasters
+from diacritic.training.job_training import Training
 from diacritic.training.supervision import supervise
+from diacritic.training.teacher import BETA
 from diacritic.training.train_job import TrainJob
 from diacritic.training.worker import finished, read_result, train_folder
 
 INFORMED, TEACHER = (replace(PLAIN, learner=name) for name in ("task-informed", "teacher-state"))
+FULL = replace(PLAIN, learner="full-history", preset="release", beta=BETA)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +81,47 @@ def test_cohorts_in_turns_share_their_forecasters(tmp_path: Path, demos: Path, l
     train_folder(tmp_path / "x", tmp_path / "out", together=2)
     assert log.count("forecasters") == 3
     assert len(list((tmp_path / "x" / "networks").iterdir())) == 1
+
+
+def test_a_full_history_study_of_the_same_plan_is_the_teacher(tmp_path: Path, demos: Path, log: list[str]):
+    shipped([FULL], tmp_path / "alone", demos)
+    train_folder(tmp_path / "alone", tmp_path / "alone-out")
+    alone = log.copy()
+    log.clear()
+    train_jobs = shipped([TEACHER, FULL], tmp_path / "x", demos)
+    train_folder(tmp_path / "x", tmp_path / "out", together=2)
+    assert log[: log.index("teacher-state")] == alone
+    assert "full-history" not in log[len(alone) :]
+    for train_job in train_jobs:
+        result, wanted = read_result(train_job, tmp_path / "out"), one_after_another(train_job, tmp_path / "x")
+        assert result is not None
+        for name, value in result.weights.items():
+            assert name.startswith("scale.") or torch.equal(value, wanted.parameters[name]), name
+
+
+@pytest.mark.parametrize("beta", [BETA, 1e-3])
+def test_a_teacher_trains_alone_where_the_study_fails_or_has_another_plan(
+    tmp_path: Path, demos: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, beta: float
+):
+    taught, _ = shipped([TEACHER, replace(FULL, beta=beta)], tmp_path / "x", demos)
+    if beta == BETA:
+        monkeypatch.setattr(Training, "begin", _without(Training.begin, "full-history"))
+        with pytest.raises(UserError, match=r"full-history.*no memory; 1 of 2 cohorts"):
+            train_folder(tmp_path / "x", tmp_path / "out", together=2)
+    else:
+        train_folder(tmp_path / "x", tmp_path / "out", together=2)
+    result, wanted = read_result(taught, tmp_path / "out"), one_after_another(taught, tmp_path / "x")
+    assert result is not None
+    assert torch.equal(result.weights["codebook"], wanted.parameters["codebook"])
+
+
+def _without(begin: Callable[[Training], None], name: str) -> Callable[[Training], None]:
+    def changed(training: Training) -> None:
+        if training.train_jobs[0].learner == name:
+            raise RuntimeError("no memory")
+        begin(training)
+
+    return changed
 
 
 @pytest.mark.parametrize("error", [RuntimeError, UserError])
