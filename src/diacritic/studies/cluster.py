@@ -18,6 +18,7 @@ from typing import Any
 
 from certify.errors import UserError
 from diacritic.files.ledger import Row
+from diacritic.studies import symbolic
 from diacritic.studies.collect import Say, StudySettings, enter
 from diacritic.studies.engine import Job, judge_one, train_one
 
@@ -109,6 +110,8 @@ def _run(jobs: Sequence[Job], settings: StudySettings, ray: Any, say: Say) -> No
             continue
         rows: list[Row] = result
         enter(rows, job.cells, settings.results, say)
+        if job.train_job is None:
+            symbolic.discard(job.cells[0], settings.work)
 
 
 def _first_stage(job: Job, settings: StudySettings) -> list[Row] | None:

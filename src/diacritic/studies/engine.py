@@ -71,7 +71,7 @@ def train_one(job: Job, settings: StudySettings) -> None:
 def judge_one(job: Job, settings: StudySettings) -> list[Row]:
     """The rows of a job whose cohort is trained; a symbolic one is trained on the spot."""
     if job.train_job is None:
-        return next(symbolic.run_cells(job.cells, settings.device))
+        return next(symbolic.run_cells(job.cells, settings.device, work=settings.work))[1]
     result = read_result(job.train_job, settings.trained)
     assert result is not None  # it has been trained
     return judge_result(result, job.asked, settings)
@@ -88,8 +88,9 @@ def run_here(jobs: Sequence[Job], settings: StudySettings, together: int = 1, sa
     if together > 1 and any(job.train_job for job in jobs):
         train_folder(settings.work, settings.trained, settings.device, together)
     exact = [job.asked[0][0] for job in jobs if job.train_job is None]
-    with working("training symbolic cells"):
-        for rows in symbolic.run_cells(exact, settings.device, together):
+    with working("training symbolic cells") as tell:
+        for cell, rows in symbolic.run_cells(exact, settings.device, together, settings.work, tell):
             enter(rows, exact, settings.results, say)
+            symbolic.discard(cell, settings.work)
     for job in track([job for job in jobs if job.train_job], "jobs"):
         enter(run_one(job, settings), job.cells, settings.results, say)

@@ -1,8 +1,9 @@
 """Cells of symbolic tasks: trained as cohorts and judged exactly."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from diacritic.memory.shape import Architecture
 from diacritic.rollout.machine import CodeMachine, packed
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import Task, hidden_labels, model_of, requirement_of, windows
+from diacritic.training import unfinished
 from diacritic.training.certified import train_certified
 from diacritic.training.cohort import Cohort, Plan, Run
 from diacritic.training.forgetting import forget
@@ -26,6 +28,7 @@ from diacritic.training.preset import preset
 from diacritic.training.revision import revise
 from diacritic.training.scheduler import Part, round_robin
 from diacritic.training.symbolic import from_model
+from diacritic.training.unfinished import Parts, Progress, keep_unfinished, take_up, unfinished_path
 
 
 def plan_of(cell: Cell) -> Plan:
@@ -48,14 +51,27 @@ def start(cell: Cell, device: str) -> Cohort:
     return Cohort(plan, data, device)
 
 
-def run_cells(cells: Sequence[Cell], device: str = "cpu", together: int = 1) -> Iterator[list[Row]]:
-    """Train so many cells at once, in turns, and judge them; the rows of one cell after another, as they finish."""
-    for one in round_robin(
-        (_Training(cell=cell, cohort=start(cell, device), end=cell.steps) for cell in cells), together
-    ):
+def run_cells(
+    cells: Sequence[Cell],
+    device: str = "cpu",
+    together: int = 1,
+    work: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[tuple[Cell, list[Row]]]:
+    """Train so many cells at once, in turns, and judge them: one cell after another with its rows, as they finish.
+
+    With a folder of work, cohorts in flight are kept there, and whoever was killed goes on with them; once its rows
+    are entered, what is kept of a cell is to be discarded.
+    """
+    for one in round_robin((_begun(cell, device, work, say) for cell in cells), together):
         begun = time.perf_counter()
         cohort = finished(one.cohort)
-        yield list(rows_of(one.cell, cohort, one.seconds + time.perf_counter() - begun))
+        yield one.cell, list(rows_of(one.cell, cohort, one.seconds + time.perf_counter() - begun))
+
+
+def discard(cell: Cell, work: Path) -> None:
+    """Remove what was kept of the cell's cohort."""
+    _kept_at(cell, work).unlink(missing_ok=True)
 
 
 def finished(cohort: Cohort) -> Cohort:
@@ -69,6 +85,35 @@ class _Training(Part):
     """A cell in training."""
 
     cell: Cell
+    work: Path | None
+    say: Callable[[str], None]
+    kept: float = field(default_factory=time.monotonic)
+    """When the state of its cohort was last kept."""
+
+    def advance(self) -> None:
+        super().advance()
+        self.say(f"{self.cell.name}, {self.cell.learner}: {self.cohort.step:,} of {self.end:,} updates")
+        if self.work is not None and not self.done and time.monotonic() - self.kept >= unfinished.EVERY:
+            keep_unfinished(
+                _kept_at(self.cell, self.work), _described(self.cell), self.cohort, Progress([], self.seconds)
+            )
+            self.kept = time.monotonic()
+
+
+def _begun(cell: Cell, device: str, work: Path | None, say: Callable[[str], None]) -> _Training:
+    """A cell at its start, or where a killed runner kept it."""
+    training = _Training(cell=cell, cohort=start(cell, device), end=cell.steps, work=work, say=say)
+    progress = None if work is None else take_up(_kept_at(cell, work), _described(cell), training.cohort)
+    training.seconds = 0.0 if progress is None else progress.seconds
+    return training
+
+
+def _kept_at(cell: Cell, work: Path) -> Path:
+    return unfinished_path(work, [f"{cell.digest}-{cell.first_seed}-{cell.seeds}"])
+
+
+def _described(cell: Cell) -> Parts:
+    return [{"cell": cell.digest, "seeds": list(cell.run_seeds), "model": model_of(cell.task).digest}]
 
 
 def judge(task: Task, gate: Symbolic, trace: SymbolicTrace) -> Row:

@@ -24,6 +24,7 @@ class Distinct:
     observation: Tensor  # likewise
     embedding: Tensor  # e, straight-through into all readings of the kind, [S, G, d]
     weight: Tensor  # what the readings of a kind weigh together, [S, G]
+    kind: Tensor  # of each reading, [S, M]
 
     def pick(self, values: Tensor) -> Tensor:
         """Values of all readings, [S or 1, M], as values of the distinct ones."""
@@ -60,4 +61,4 @@ def distinct(trace: Trace, key: Tensor, weight: Tensor) -> Distinct | None:
     path = ByShare.apply(trace.running.flatten(1, 2), kind, share, most)
     met = row.gather(1, example)
     embedding = straight_through(look_up(trace.codebook, trace.code.gather(1, met)), path)
-    return Distinct(trace, example, observation.gather(1, met), embedding, together)
+    return Distinct(trace, example, observation.gather(1, met), embedding, together, kind)

@@ -29,10 +29,25 @@ class Futures:
         return _ahead(self.observation[self.word], self.word)
 
     @cached_property
-    def laws_ahead(self) -> Tensor:
-        """A number for each step but the last and for all that the expert does after it, [T − 1, N]."""
+    def cases(self) -> Tensor:
+        """A number for each step, [T, N]: equal ones saw the same so far, or see the same from there on; whichever
+        leaves fewer of a step's time."""
+        return self._fewer(self.ahead[0])
+
+    @cached_property
+    def law_cases(self) -> Tensor:
+        """The same where of what comes after a step only the expert's laws count."""
         law = torch.unique(self.law, dim=0, return_inverse=True)[1][self.word]
-        return _ahead(torch.zeros_like(law), law)[0]
+        return self._fewer(_ahead(torch.zeros_like(law), law)[0])
+
+    def _fewer(self, ahead: Tensor) -> Tensor:
+        """Of the last step, after which nothing comes, every one is alike."""
+        so_far, chosen = torch.zeros_like(self.word[0]), []
+        for word, after in zip(self.word, ahead, strict=False):
+            so_far = _numbered(so_far, word)
+            after = _numbered(after)
+            chosen.append(so_far if so_far.max() <= after.max() else after)
+        return _one_after_another([*chosen, torch.zeros_like(so_far)])[0]
 
     @cached_property
     def so_far(self) -> tuple[Tensor, list[int]]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ class Training:
         """
         self.supervising, self.seconds = self.seconds, 0.0
         self.cohort = one_cohort([part.share for part in self.parts], str(self.device))
-        progress = take_up(self.unfinished, self.train_jobs, self.cohort)
+        progress = take_up(self.unfinished, self._described, self.cohort)
         if progress is not None:
             self.supervising, self.seconds = self.supervising + progress.supervising, progress.seconds
             for part, snapshots in zip(self.parts, progress.snapshots, strict=True):
@@ -109,7 +109,11 @@ class Training:
     @property
     def unfinished(self) -> Path:
         """The file of its cohort's state."""
-        return unfinished_path(self.out, self.train_jobs)
+        return unfinished_path(self.out, [train_job.name for train_job in self.train_jobs])
+
+    @property
+    def _described(self) -> list[dict[str, Any]]:
+        return [asdict(train_job) for train_job in self.train_jobs]
 
     def _advance(self) -> None:
         """A chunk of updates, ending at a step whose codes are kept; those of the last step are `finish`'s."""
@@ -125,7 +129,7 @@ class Training:
             self._look()
         if end < steps and time.monotonic() - self.kept >= unfinished.EVERY:
             progress = Progress([part.snapshots for part in self.parts], self.seconds, self.supervising)
-            keep_unfinished(self.unfinished, self.train_jobs, self.cohort, progress)
+            keep_unfinished(self.unfinished, self._described, self.cohort, progress)
             self.kept = time.monotonic()
 
     def finish(self) -> None:

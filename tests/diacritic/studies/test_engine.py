@@ -14,6 +14,8 @@ from diacritic.files.ledger import merge_ledger, read_ledger
 from diacritic.studies.cell import Cell
 from diacritic.studies.engine import Job, StudySettings, jobs_of, missing_cells, run_here, run_one
 from diacritic.studies.tasks import task
+from diacritic.training import scheduler, unfinished
+from diacritic.training.cohort import Cohort
 
 TOY = Cell("toys", task("gap", gap1=1, gap2=1), "plain", "carousel", "full", 0.0, 4, seeds=2)
 LONG = replace(TOY, steps=3000)
@@ -97,6 +99,35 @@ def test_kill_nine_loses_no_row(tmp_path: Path):
     assert [row["steps"] for row in read_ledger(ledger)] == [4, 4]
     (job,) = jobs_of([TOY, LONG], settings(tmp_path))
     assert job.cells == [LONG]
+
+
+def test_a_symbolic_cell_that_was_killed_goes_on_to_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(unfinished, "EVERY", 0.0)
+    monkeypatch.setattr(scheduler, "CHUNK", 2)
+    cells = [replace(TOY, steps=10, preset="release-toy"), replace(TOY, steps=8, beta=0.1)]
+    whole, where = settings(tmp_path / "whole"), settings(tmp_path / "killed")
+    run_here(jobs_of(cells, whole), whole, 2, say=lambda line: None)
+    advance, first = Cohort.advance, list[int]()
+
+    def interrupted(cohort: Cohort, steps: int) -> None:
+        if cohort.step >= 4:
+            raise KeyboardInterrupt
+        advance(cohort, steps)
+
+    monkeypatch.setattr(Cohort, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_here(jobs_of(cells, where), where, 2, say=lambda line: None)
+    kept = list((where.work / "unfinished").iterdir())
+    assert len(kept) == 2
+    tensors, notes = unfinished.read_tensors(kept[0])
+    unfinished.write_tensors(kept[0], tensors, notes | {"seconds": "1000.0"})
+    monkeypatch.setattr(Cohort, "advance", lambda self, steps: (first.append(self.step), advance(self, steps)))
+    run_here(jobs_of(cells, where), where, 2, say=lambda line: None)
+    assert first[:2] == [4, 4]
+    rows, again = (read_ledger(folder.results / "toys.jsonl") for folder in (whole, where))
+    assert without_time(rows) == without_time(again)
+    assert sum(row["seconds"] for row in again) > 1000
+    assert not list((where.work / "unfinished").iterdir())
 
 
 def test_a_clock_that_jumps_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -70,9 +70,9 @@ def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
 
 def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
     cells = [TINY, replace(TINY, learner="bypass", preset="release-toy", rate=3e-3)]
-    for rows in run_cells(cells, "cpu", 2):
+    for _, rows in run_cells(cells, "cpu", 2):
         enter(rows, [], tmp_path, print)
-    enter(next(run_cells([TINY])), [], tmp_path, print)
+    enter(next(run_cells([TINY]))[1], [], tmp_path, print)
     rows = read_ledger(tmp_path / "toys.jsonl")
     assert len(rows) == 4
     assert all(set(REQUIRED) <= set(row) for row in rows)

@@ -69,7 +69,7 @@ def test_blind_continuations_are_taught_what_comes_after_their_own_step(world: b
     data = replace(data, observation_index=torch.cat([first, data.observation_index[1:]]), previous_index=did)
     data = replace(data, target=target)
     futures = tables.prepare(data).futures
-    assert [len(row.unique()) for row in futures.laws_ahead] == [1, 1, 1]
+    assert [len(row.unique()) for row in futures.law_cases] == [1, 1, 1, 1]
     assert len(futures.ahead[0][0].unique()) > 10
     layers = memory_of(TABLE).weights(data.shape, TABLE) | term.weights(data.shape, TABLE)
     weight = data.weight.expand(2, -1)

@@ -90,7 +90,7 @@ def test_a_killed_cohort_goes_on_to_the_same_bits(
 def test_time_goes_on_too(tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch):
     (train_job,), _ = exported([INFORMED], tmp_path / "x", demos)
     killed(tmp_path / "x", tmp_path / "out", monkeypatch, 13)
-    path = unfinished.unfinished_path(tmp_path / "out", [train_job])
+    path = unfinished.unfinished_path(tmp_path / "out", [train_job.name])
     tensors, notes = unfinished.read_tensors(path)
     assert float(notes["supervising"]) > 0
     unfinished.write_tensors(path, tensors, notes | {"seconds": "1000.0", "supervising": "2000.0"})
@@ -107,7 +107,7 @@ def test_a_state_that_does_not_fit_is_ignored_in_one_line(
 ):
     (train_job,), _ = exported([CAROUSEL], tmp_path / "x", demos)
     killed(tmp_path / "x", tmp_path / "out", monkeypatch, 13)
-    path = unfinished.unfinished_path(tmp_path / "out", [train_job])
+    path = unfinished.unfinished_path(tmp_path / "out", [train_job.name])
     spoil(path, change, monkeypatch)
     capsys.readouterr()
     steps = first_steps(monkeypatch)
@@ -136,7 +136,7 @@ def spoil(path: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_states_of_others_stay_while_theirs_are_missing(tmp_path: Path, demos: Path, monkeypatch: pytest.MonkeyPatch):
     (plain, other), _ = exported([CAROUSEL, RELEASE], tmp_path / "x", demos)
     killed(tmp_path / "x", tmp_path / "out", monkeypatch, 13)
-    paths = [unfinished.unfinished_path(tmp_path / "out", [train_job]) for train_job in (plain, other)]
+    paths = [unfinished.unfinished_path(tmp_path / "out", [train_job.name]) for train_job in (plain, other)]
     assert all(path.exists() for path in paths)
     train_folder(tmp_path / "x", tmp_path / "out", only="plain-release")
     assert [path.exists() for path in paths] == [True, False]

@@ -92,31 +92,33 @@ class EveryContinuation:
         return -(futures.law.T[:, begun.chains.word].transpose(0, 1) * log_law * begun.weight.unsqueeze(1)).sum((1, 2))
 
     def _loss_on_unique_rows(self, trace: Trace, data: Data) -> Tensor | None:
-        """The same where chains read nothing: a row tells how one begins, what comes after it what it is taught."""
+        """The same where chains read nothing: steps that begin alike follow one, and are taught what is so on average.
+
+        One chain serves steps with one past, whose gradients flow on together, or with one future.
+        """
         (T, N), futures, parameters = data.target.shape[:2], trace.rows.futures, trace.parameters
         if futures is None or T == 1:
             return None
-        key = futures.ahead[0] if self.world else futures.laws_ahead
-        key = torch.nn.functional.pad(key, (0, 0, 0, 1))  # the last step foretells nothing
-        share = (trace.step_weight / self._left(T, trace.weight)).expand(-1, T, -1)
-        rows = distinct(trace, key.view(1, -1), share.flatten(1))
+        share = (trace.step_weight / self._left(T, trace.weight)).expand(-1, T, -1).flatten(1)
+        rows = distinct(trace, (futures.cases if self.world else futures.law_cases).view(1, -1), share)
         if rows is None:
             return None
         example, order = rows.example.sort(1)  # those with most steps before them come first
+        place = order.argsort(1).gather(1, rows.kind)  # of each step's chain
         start = torch.cat([look_up(trace.features, rows.observation), rows.embedding], -1)
-        hidden = torch.tanh(linear(parameters, "bfs.start", look_up(start, order)))
-        weight, total = rows.weight.gather(1, order), trace.weight.new_zeros(len(order))
-        blank = parameters["bfs.input.bias"].unsqueeze(1)
-        actions, seen = data.target.flatten(0, 1), data.observation[data.observation_index.flatten()]
+        hidden, total = torch.tanh(linear(parameters, "bfs.start", look_up(start, order))), share.new_zeros(len(order))
+        blank, words = parameters["bfs.input.bias"].unsqueeze(1), len(futures.law)
+        taught = {"bfs": futures.law} | ({"bfs.world": data.observation[futures.observation]} if self.world else {})
         for j in range(1, min(T, self.reach + 1)):
-            inside = example < (T - j) * N
-            going = int(inside.sum(1).max())
-            hidden, later = hidden[:, :going], (example[:, :going] + j * N).clamp(max=T * N - 1)
-            hidden = gru_cell(parameters, "bfs.state", blank.expand(-1, going, -1), hidden)
-            error = discrepancy(_read(parameters, "bfs", hidden), actions[later], True)
-            if self.world:
-                error = error + discrepancy(_read(parameters, "bfs.world", hidden), seen[later], True)
-            total = total + (error * weight[:, :going] * inside[:, :going]).sum(1)
+            steps = (T - j) * N
+            going = int((example < steps).sum(1).max())
+            hidden = gru_cell(parameters, "bfs.state", blank.expand(-1, going, -1), hidden[:, :going])
+            met = place[:, :steps] * words + futures.word[j:].flatten()
+            weight = share.new_zeros(len(order), going * words).scatter_add_(1, met, share[:, :steps])
+            weight = weight.unflatten(1, (going, words))
+            for name, wanted in taught.items():
+                log_law = torch.log_softmax(_read(parameters, name, hidden), -1)
+                total = total - (weight @ wanted.to(weight.dtype) * log_law).sum((1, 2))
         return total
 
     def _left(self, steps: int, like: Tensor) -> Tensor:
