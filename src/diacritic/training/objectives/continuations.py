@@ -104,7 +104,7 @@ class EveryContinuation:
         if rows is None:
             return None
         example, order = rows.example.sort(1)  # those with most steps before them come first
-        place = order.argsort(1).gather(1, rows.kind)  # of each step's chain
+        chain = order.argsort(1).gather(1, rows.kind)  # of each step's chain
         start = torch.cat([look_up(trace.features, rows.observation), rows.embedding], -1)
         hidden, total = torch.tanh(linear(parameters, "bfs.start", look_up(start, order))), share.new_zeros(len(order))
         blank, words = parameters["bfs.input.bias"].unsqueeze(1), len(futures.law)
@@ -113,7 +113,7 @@ class EveryContinuation:
             steps = (T - j) * N
             going = int((example < steps).sum(1).max())
             hidden = gru_cell(parameters, "bfs.state", blank.expand(-1, going, -1), hidden[:, :going])
-            met = place[:, :steps] * words + futures.word[j:].flatten()
+            met = chain[:, :steps] * words + futures.word[j:].flatten()
             weight = share.new_zeros(len(order), going * words).scatter_add_(1, met, share[:, :steps])
             weight = weight.unflatten(1, (going, words))
             for name, wanted in taught.items():
