@@ -34,13 +34,15 @@ _RELEASE_STEPS = {"reveal-toy": 2000, "stochastic-expert": 4000}
 
 
 def _cell(task: Task, learner: str, ours: bool, beta: float, paper: Paper | None = None, **more: Any) -> Cell:
-    """With our preset, or with that of the release, in its updates and with as many seeds as the paper counts."""
+    """With our preset, or with that of the release, in its updates and with as many seeds as the paper counts; there
+    each seed draws demonstrations of its own."""
     if ours:
         return Cell(NAME, task, learner, "carousel", "full", beta, STEPS, paper, **more)
     counted = {"seeds": paper.sufficient[1]} if paper and paper.sufficient and paper.sufficient[1] <= 8 else {}
     form = as_released(task)
     steps = _RELEASE_STEPS.get(form.name, STEPS)
-    return Cell(NAME, form, learner, RELEASED[form.name], "full", beta, steps, paper, **{**counted, **more})
+    drawn = {"own_demonstrations": "demonstrations" in more}
+    return Cell(NAME, form, learner, RELEASED[form.name], "full", beta, steps, paper, **{**counted, **drawn, **more})
 
 
 def _gap(learner: str, ours: bool, paper: Paper | None = None, beta: float = 0.03, gap2: int = 6, **more: Any) -> Cell:

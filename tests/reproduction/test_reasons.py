@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 
@@ -26,6 +27,7 @@ from reproduction.catalogue import (
 )
 from reproduction.derive import mean_rate, passed, sufficient
 from reproduction.paper import PaperStudy, paper_count
+from reproduction.reference import figure
 from reproduction.reference import row as row_of
 from reproduction.statistics import fisher
 from reproduction.verdicts import Count
@@ -280,3 +282,75 @@ def test_how_few_episodes_lower_bits_on_fine_grids_is_measured():
         given = codes[:, first:], demos.symbols[:, first:], positions[:, first:]
         sweep = resolution_sweep(*given, task.windows["gap1"], GRIDS, permutations=1)
         assert [grid.rate for grid in sweep[3:]] == pytest.approx(expected, abs=0.03)
+
+
+def test_what_open_loop_targets_hold_is_the_ledgers():
+    def about(modes: int, value: str) -> str:
+        rows = runs(open_loop.STUDY, "open-loop", modes=modes)
+        return f"{mean(row['information']['grasp'][f'I(C;{value}|symbol)'] for row in rows):.2f}"
+
+    told = REASONS["open-loop"]["hidden mass: bits during the grasp"]
+    mass, slot, distractor, hover = (about(4, value) for value in ("mass", "slot", "distractor", "hover"))
+    assert f"{mass} bit of it is about the mass, {slot} about the slot, {distractor} about the distractor" in told
+    assert f"and {hover} about the hover; with 32 masses {about(32, 'mass')} about the mass" in told
+
+
+@pytest.mark.parametrize("family", ["carousel", "release"])
+def test_what_predicting_observations_holds_of_the_drift_is_the_ledgers(family: str):
+    (cell,) = (
+        cell
+        for cell in open_loop.STUDY.cells
+        if cell.learner == "open-loop-world"
+        and cell.preset.startswith(family)
+        and dict(cell.task.parameters).get("W") == 5
+    )
+    first, second = (
+        mean(row["information"][hall]["drift"] for row in RUNS.runs(cell)) for hall in ("hall 1", "hall 2")
+    )
+    told = REASONS["open-loop"][f"{family}, corridor W=5, observations"]
+    assert f"{first:.2f} bits in the first hall and {second:.2f} in the second" in told
+
+
+def test_what_inverse_models_hold_of_the_drift_is_the_ledgers():
+    def drift(preset: str) -> list[list[float]]:
+        cells = [
+            cell
+            for cell in signpost_corridor.STUDY.cells
+            if cell.learner in ("inverse-only", "inverse-only+rate") and cell.preset == preset
+        ]
+        rows = [RUNS.runs(cell) for cell in cells if dict(cell.task.parameters).get("W", 1) > 1]
+        return [[row["information"][hall]["drift"] for row in own] for own in rows for hall in ("hall 1", "hall 2")]
+
+    told = REASONS["related-targets"]["carousel, inverse model"]
+    assert f"up to {max(map(max, drift('carousel'))):.2f} bit" in told
+    assert f"leave {max(map(mean, drift('release-corridor'))):.2f} on average" in told
+
+
+def test_bounds_of_the_continuous_bottleneck_are_the_ledgers():
+    (cell,) = (cell for cell in toys.STUDY.cells if cell.learner == "gaussian" and cell.beta == 0.003)
+    rows = [row for row in RUNS.runs(cell) if row["sufficient"]]
+    first, second = ([row["kl_bits"][gap] for row in rows] for gap in ("first gap", "second gap"))
+    told = REASONS["toys"]["continuous bottleneck: bound"]
+    assert f"{mean(first):.2f} bits on average in the first gap, {min(first):.2f} to {max(first):.2f} by seed" in told
+    assert f"and {mean(second):.2f} in the second" in told
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("bits on the nuisance", lambda row: row["information"]["decision"]["nuisance"]),
+        ("surplus bits", lambda row: row["conditional_surplus"]["decision"]),
+        ("S_Γ", lambda row: row["scores"]["decision"]["S_Gamma"]),
+    ],
+)
+def test_how_far_draws_of_48_demonstrations_differ_is_the_ledgers(title: str, told: Callable[[Row], float]):
+    cells = [cell for cell in toys.STUDY.cells if (cell.demonstrations, cell.preset) == (48, "release-reveal")]
+    seeds = [[told(row) for row in RUNS.runs(cell)] for cell in sorted(cells, key=lambda cell: cell.beta)]
+    said = [f"{min(own):.2f} to {max(own):.2f}" for own in seeds]
+    reason = REASONS["toys"][f"selective forgetting, release, over β: {title}"]
+    assert f"{said[0]}, {said[1]} and {said[2]}" in reason
+    paper = {"bits on the nuisance": "nuisance_bits", "surplus bits": "surplus_bits", "S_Γ": "S_gamma_decision"}[title]
+    among = [
+        min(own) <= one <= max(own) for own, one in zip(seeds, figure("toys.selective_forgetting", paper), strict=True)
+    ]
+    assert all(among) == ("lie among them" in reason)

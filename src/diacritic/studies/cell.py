@@ -31,6 +31,8 @@ class Cell:
     """What somebody else reports of the cell; listings show its text, and nothing else is done with it."""
     demonstrations: int | None = None
     """Drawn or recorded episodes N; none: every episode of a symbolic task with its exact weight."""
+    own_demonstrations: bool = False
+    """Each seed draws demonstrations of its own; otherwise all learn from the same."""
     seeds: int = 8
     first_seed: int = 0
     codes: int = 16
@@ -70,6 +72,7 @@ class Cell:
     def digest_of(self, version: int) -> str:
         """The same with that version of its task."""
         beside = ("study", "reference", "task", "seeds", "first_seed", "after")
+        beside = (*beside, *(() if self.own_demonstrations else ("own_demonstrations",)))  # hashes without it stay
         decides = {key: value for key, value in vars(self).items() if key not in beside}
         how = preset(self.preset).decides(bool(dict(self.task.parameters).get("pixels", False)))
         decides |= {"task": self.task.name, "parameters": self.task.parameters, "preset": how}

@@ -110,8 +110,8 @@ def _run(jobs: Sequence[Job], settings: StudySettings, ray: Any, say: Say) -> No
             continue
         rows: list[Row] = result
         enter(rows, job.cells, settings.results, say)
-        if job.train_job is None:
-            symbolic.discard(job.cells[0], settings.work)
+        for cell in job.cells if job.train_job is None else ():
+            symbolic.discard(cell, settings.work)
 
 
 def _first_stage(job: Job, settings: StudySettings) -> list[Row] | None:

@@ -71,7 +71,8 @@ def train_one(job: Job, settings: StudySettings) -> None:
 def judge_one(job: Job, settings: StudySettings) -> list[Row]:
     """The rows of a job whose cohort is trained; a symbolic one is trained on the spot."""
     if job.train_job is None:
-        return next(symbolic.run_cells(job.cells, settings.device, work=settings.work))[1]
+        judged = symbolic.run_cells(job.cells, settings.device, work=settings.work)
+        return [row for _, rows in judged for row in rows]
     result = read_result(job.train_job, settings.trained)
     assert result is not None  # it has been trained
     return judge_result(result, job.asked, settings)

@@ -39,9 +39,9 @@ def plan_of(cell: Cell) -> Plan:
 
 
 def start(cell: Cell, device: str) -> Cohort:
-    """The cohort of a cell, ready to train."""
+    """The cohort of a cell whose seeds learn from the same demonstrations, ready to train."""
     labels = hidden_labels(cell.task).get("theta") if cell.learner.startswith("sysid") else None
-    data = from_model(model_of(cell.task), cell.demonstrations)
+    data = from_model(model_of(cell.task), cell.demonstrations, cell.first_seed if cell.own_demonstrations else 0)
     if labels is not None:
         theta = torch.from_numpy(labels)
         data = replace(data, label=theta, shape=replace(data.shape, labels=int(theta.max()) + 1))
@@ -60,18 +60,25 @@ def run_cells(
 ) -> Iterator[tuple[Cell, list[Row]]]:
     """Train so many cells at once, in turns, and judge them: one cell after another with its rows, as they finish.
 
-    With a folder of work, cohorts in flight are kept there, and whoever was killed goes on with them; once its rows
-    are entered, what is kept of a cell is to be discarded.
+    A cell whose seeds draw demonstrations of their own comes seed by seed. With a folder of work, cohorts in flight are
+    kept there, and whoever was killed goes on with them; once its rows are entered, what is kept is to be discarded.
     """
-    for one in round_robin((_begun(cell, device, work, say) for cell in cells), together):
+    alike = (one for cell in cells for one in _alike(cell))
+    for one in round_robin((_begun(cell, device, work, say) for cell in alike), together):
         begun = time.perf_counter()
         cohort = finished(one.cohort)
         yield one.cell, list(rows_of(one.cell, cohort, one.seconds + time.perf_counter() - begun))
 
 
+def _alike(cell: Cell) -> list[Cell]:
+    """A cell in parts whose seeds learn from the same demonstrations."""
+    return [replace(cell, first_seed=seed, seeds=1) for seed in cell.run_seeds] if cell.own_demonstrations else [cell]
+
+
 def discard(cell: Cell, work: Path) -> None:
-    """Remove what was kept of the cell's cohort."""
-    _kept_at(cell, work).unlink(missing_ok=True)
+    """Remove what was kept of the cell's cohorts."""
+    for one in _alike(cell):
+        _kept_at(one, work).unlink(missing_ok=True)
 
 
 def finished(cohort: Cohort) -> Cohort:

@@ -41,6 +41,7 @@ def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.Mon
         {"beta": 0.0},
         {"steps": 11},
         {"demonstrations": 448},
+        {"own_demonstrations": True},
         {"codes": 8},
         {"rate": 1e-3},
         {"auxiliary": 0.1},

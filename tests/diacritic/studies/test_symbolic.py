@@ -80,6 +80,20 @@ def test_running_a_study_writes_and_replaces_rows(tmp_path: Path):
     assert rows[0]["demos_sha256"] == model_of(TINY.task).digest
 
 
+def test_seeds_with_demonstrations_of_their_own_train_apart():
+    cell = replace(TINY, demonstrations=30)
+    own = replace(cell, own_demonstrations=True)
+    assert own.digest != cell.digest
+    assert Cell.from_dict(own.to_dict()) == own
+    judged = list(run_cells([own, cell]))
+    assert [[row["seed"] for row in rows] for _, rows in judged] == [[0], [1], [0, 1]]
+    assert [row["configuration"] for _, rows in judged for row in rows] == [own.digest] * 2 + [cell.digest] * 2
+    first, second = (start(part, "cpu").given for part, _ in judged[:2])
+    shared = start(cell, "cpu").given
+    assert torch.equal(first.weight, shared.weight)
+    assert not torch.equal(second.weight, shared.weight)
+
+
 def test_training_together_is_training_alone():
     together = [start(TINY, "cpu"), start(replace(TINY, beta=0.1), "cpu")]
     for end in (2, TINY.steps):
