@@ -27,7 +27,6 @@ from reproduction.catalogue import (
 )
 from reproduction.derive import mean_rate, passed, sufficient
 from reproduction.paper import PaperStudy, paper_count
-from reproduction.reference import figure
 from reproduction.reference import row as row_of
 from reproduction.statistics import fisher
 from reproduction.verdicts import Count
@@ -349,8 +348,3 @@ def test_how_far_draws_of_48_demonstrations_differ_is_the_ledgers(title: str, to
     said = [f"{min(own):.2f} to {max(own):.2f}" for own in seeds]
     reason = REASONS["toys"][f"selective forgetting, release, over β: {title}"]
     assert f"{said[0]}, {said[1]} and {said[2]}" in reason
-    paper = {"bits on the nuisance": "nuisance_bits", "surplus bits": "surplus_bits", "S_Γ": "S_gamma_decision"}[title]
-    among = [
-        min(own) <= one <= max(own) for own, one in zip(seeds, figure("toys.selective_forgetting", paper), strict=True)
-    ]
-    assert all(among) == ("lie among them" in reason)

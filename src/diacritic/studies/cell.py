@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from certify.errors import UserError
 from diacritic.files.atomic import safe_name
 from diacritic.studies.tasks import Task
 from diacritic.training.preset import preset
@@ -49,6 +50,9 @@ class Cell:
 
     def __post_init__(self) -> None:
         safe_name(self.study, "study of a cell")
+        if self.own_demonstrations and (self.task.recorded or self.demonstrations is None):
+            reason = "seeds draw demonstrations of their own from a finite model alone; give it `demonstrations`"
+            raise UserError(f"{self.task.title}: own_demonstrations", reason)
 
     @property
     def name(self) -> str:

@@ -30,8 +30,8 @@ class Futures:
 
     @cached_property
     def cases(self) -> Tensor:
-        """A number for each step, [T, N]: equal ones saw the same so far, or see the same from there on; whichever
-        leaves fewer of a step's time."""
+        """A number for each step, [T, N]. At some t those are equal that saw the same so far, at others those that see
+        the same from there on: whichever makes fewer."""
         return self._fewer(self.ahead[0])
 
     @cached_property
@@ -41,7 +41,7 @@ class Futures:
         return self._fewer(_ahead(torch.zeros_like(law), law)[0])
 
     def _fewer(self, ahead: Tensor) -> Tensor:
-        """Of the last step, after which nothing comes, every one is alike."""
+        """Pasts or futures of every t, whichever are fewer; all last steps are alike, for nothing comes after them."""
         so_far, chosen = torch.zeros_like(self.word[0]), []
         for word, after in zip(self.word, ahead, strict=False):
             so_far = _numbered(so_far, word)

@@ -137,7 +137,7 @@ class Training:
         begun = time.perf_counter()
         if self.teachers is not None:
             keep_networks(self.teachers, self.cohort.parameters, self.train_jobs[0].seeds)
-            self.busy.difference_update({self.teachers})
+            self.busy.discard(self.teachers)
         if self.cohort.plan.learner.forget:
             self._forget()
         if self.half:

@@ -50,16 +50,17 @@ def trained(
         for done in range(0, steps, CHUNK):
             networks.advance(min(CHUNK, steps - done))
             yield f"training {title}: {min(done + CHUNK, steps):,} of {steps:,} updates"
-        parameters = {name: value.detach().cpu() for name, value in networks.parameters.items()}
         if path is not None:
-            keep_networks(path, parameters, seeds)
-        return parameters
+            keep_networks(path, networks.parameters, seeds)
+        return _on_the_cpu(networks.parameters)
     finally:
         busy -= mine
 
 
 def keep_networks(path: Path, parameters: Mapping[str, Tensor], seeds: Sequence[int]) -> None:
     """Write trained networks, so that `trained` finds them."""
-    write_tensors(
-        path, {name: value.detach().cpu() for name, value in parameters.items()}, {"seeds": repr(tuple(seeds))}
-    )
+    write_tensors(path, _on_the_cpu(parameters), {"seeds": repr(tuple(seeds))})
+
+
+def _on_the_cpu(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu() for name, value in parameters.items()}

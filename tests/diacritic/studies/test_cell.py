@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from certify.errors import UserError
 from diacritic.studies.cell import Cell
 from diacritic.studies.tasks import task
 from diacritic.training.preset import PRESETS
@@ -41,7 +42,6 @@ def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.Mon
         {"beta": 0.0},
         {"steps": 11},
         {"demonstrations": 448},
-        {"own_demonstrations": True},
         {"codes": 8},
         {"rate": 1e-3},
         {"auxiliary": 0.1},
@@ -54,6 +54,12 @@ def test_a_preset_decides_by_its_numbers_not_by_its_name(monkeypatch: pytest.Mon
 )
 def test_everything_else_does(change):
     assert replace(CELL, **change).digest != CELL.digest
+
+
+@pytest.mark.parametrize("change", [{"demonstrations": 448}, {"task": task("gap", gap2=3)}])
+def test_demonstrations_of_their_own_are_drawn_from_a_model_and_counted(change):
+    with pytest.raises(UserError, match="own_demonstrations: seeds draw"):
+        replace(CELL, **change, own_demonstrations=True)
 
 
 def test_where_it_starts_decides_and_takes_its_seeds():

@@ -17,7 +17,7 @@ import pytest
 
 from certify.errors import UserError
 from diacritic.files.ledger import read_ledger
-from diacritic.studies import cluster
+from diacritic.studies import cluster, symbolic
 from diacritic.studies.choose import cells_of, load_studies
 from diacritic.studies.engine import StudySettings, jobs_of, run_here
 
@@ -71,12 +71,17 @@ def rows(folder: Path) -> list[dict[str, object]]:
 
 
 def test_a_killed_worker_costs_nothing_but_time_and_the_ledger_is_that_of_the_local_engine(tmp_path: Path):
+    settings = StudySettings(tmp_path / "here", tmp_path / "work")
+    studies = load_studies(declared(tmp_path))
+    states = [symbolic._kept_at(cell, settings.work) for cell in cells_of(list(studies.values()))]
+    for path in states:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"of a worker that was killed while it wrote")
     with started(tmp_path, "kill") as runner:
         _, complaint = runner.communicate()
     assert runner.returncode == 0, complaint
     assert (tmp_path / "mark").exists(), "no worker was started, and none killed"
-    settings = StudySettings(tmp_path / "here", tmp_path / "work")
-    studies = load_studies(declared(tmp_path))
+    assert not any(path.exists() for path in states)
     run_here(jobs_of(cells_of(list(studies.values())), settings), settings)
     assert rows(tmp_path / "results") == rows(tmp_path / "here")
     assert len(rows(tmp_path / "here")) == 6
