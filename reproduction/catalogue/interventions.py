@@ -1,6 +1,7 @@
 """Interventions on learning that add no target: curriculum, refinement, a double budget, the prior; full history."""
 
 from collections.abc import Iterator, Sequence
+from math import log
 from statistics import NormalDist
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from reproduction.catalogue import full_reveal, statistics
+from reproduction.catalogue import statistics
 from reproduction.catalogue._declare import SETTINGS, counted, franka, from_paper, reported
 from reproduction.catalogue._figures import derived, study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
@@ -49,10 +50,9 @@ _HISTORY = tuple(franka(NAME, task, "full-history", **_RELEASE) for task in SETT
 
 
 def _pool() -> tuple[Cell, ...]:
-    """Sole carriers under the full gradient: the sweeps, plain runs on full reveal, and the interventions."""
-    plain = [cell for cell in full_reveal.CELLS if cell.preset == "release"]
-    own = [cell for cell in _OWN if cell.preset == "release"]
-    pooled = [*statistics.POOL, *plain, *own]
+    """Sole carriers on two cues under the full gradient: the sweeps and the interventions."""
+    own = [cell for cell in _OWN if cell.preset == "release" and cell.task.name == "two-cues"]
+    pooled = [*statistics.POOL, *own]
     return tuple({cell.digest: cell for cell in reversed(pooled)}.values())  # of a shared cell the one with more seeds
 
 
@@ -60,18 +60,17 @@ POOL = _pool()
 
 
 def _factors(rows: Sequence[Observed]) -> dict[str, ArrayLike]:
-    """Distance, the interventions, and what else tells the cells apart: the scaffold, the task, N, β and the budget."""
+    """The release's: the distance, the logarithm of N, β in thousandths, what the learner has, and which class."""
     cells = [row.cell for row in rows]
     return {
         **distance_alone(rows),
+        "log N": [log(cell.demonstrations or 1) for cell in cells],
+        "β": [1e3 * cell.beta for cell in cells],
         "bfs": [float("bfs" in cell.learner) for cell in cells],
+        "scaffold": [float("scaffold" in cell.learner) for cell in cells],
         "refinement": [float(cell.learner == "refinement") for cell in cells],
         "curriculum": [float(cell.after is not None) for cell in cells],
-        "scaffold": [float("scaffold" in cell.learner) for cell in cells],
-        "full reveal": [float(cell.task.name == "full-reveal") for cell in cells],
-        "N": [(cell.demonstrations or 0) / 1e3 for cell in cells],
-        "β": [1e3 * cell.beta for cell in cells],
-        "budget": [cell.steps / 1e4 for cell in cells],
+        "second class": [float(row.second) for row in rows],
     }
 
 

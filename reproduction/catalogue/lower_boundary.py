@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from reproduction.catalogue._declare import franka, mean_of, reported
+from reproduction.catalogue._declare import franka, reported
 from reproduction.catalogue._figures import study
 from reproduction.catalogue.plain_trajectories import EPISODES, PLACE
-from reproduction.catalogue.toys import kl_bound
 from reproduction.derive import Derived, gathered, rate_range, spread, success_range
 from reproduction.reference import row
 from reproduction.verdicts import Value
@@ -26,7 +25,6 @@ def _swept() -> Iterator[Cell]:
 PLAIN = tuple(_swept())
 _SCAFFOLD = franka(NAME, PLACE, "scaffold+bfs", beta=2e-3, demonstrations=4000, preset="release")
 _BYPASS = franka(NAME, PLACE, "bypass", beta=2e-3, demonstrations=EPISODES, preset="release")
-_GAUSSIAN = franka(NAME, PLACE, "gaussian", demonstrations=EPISODES, preset="release")
 
 
 def _passing(row_: dict[str, object]) -> bool:
@@ -45,7 +43,7 @@ def _each(cells: tuple[Cell, ...], passes: bool) -> Derived:
 
 STUDY = study(
     NAME,
-    (*PLAIN, _SCAFFOLD, _BYPASS, _GAUSSIAN),
+    (*PLAIN, _SCAFFOLD, _BYPASS),
     {
         "plain, β=0.001: bits after the first use, sufficient seeds": rate_range(PLAIN[2:3], "gap2"),
         "scaffold: bits after the first use, sufficient seeds": rate_range([_SCAFFOLD], "gap2"),
@@ -55,9 +53,6 @@ STUDY = study(
         "stronger β: bits after the first use": rate_range(PLAIN[3:], "gap2"),
         "bypass: bits that its readout code shows in the first gap, where two are needed": rate_range(
             [_BYPASS], "gap1", over_all=True
-        ),
-        "continuous bottleneck: bound on its bits in the first gap, sufficient seeds": mean_of(
-            [_GAUSSIAN], kl_bound("gap1")
         ),
     },
 )

@@ -50,6 +50,8 @@ class Observed(NamedTuple):
     run: str
     distance: float
     kept: float
+    second: bool
+    """Whether it is the class that is used last."""
 
 
 Rows = Callable[[Results], list[Observed]]
@@ -79,7 +81,10 @@ def both_classes(cells: Sequence[Cell]) -> Rows:
             first, second = _gaps(cell)
             for row in results.complete(cell):
                 steps = {"grasp": first + 1.0, "place": first + 1.0 + _GRASP + second}
-                observed += [Observed(cell, _run(row), far, _kept(row, window)) for window, far in steps.items()]
+                observed += [
+                    Observed(cell, _run(row), far, _kept(row, window), window == "place")
+                    for window, far in steps.items()
+                ]
         return observed
 
     return rows
@@ -91,7 +96,7 @@ def _one_class(cells: Sequence[Cell], distance: Callable[[Cell], float], kept: C
     def rows(results: Results) -> list[Observed]:
         complete = cells if gathered(results, cells) else ()
         runs = [(cell, row) for cell in complete for row in results.complete(cell)]
-        return [Observed(cell, _run(row), distance(cell), float(kept(row))) for cell, row in runs]
+        return [Observed(cell, _run(row), distance(cell), float(kept(row)), False) for cell, row in runs]
 
     return rows
 
@@ -213,8 +218,8 @@ def _corridor(*learners: str) -> Rows:
             first, second = given["hall1"] + 1.0, given["hall1"] + given["hall2"] + 2.0
             for row in results.complete(cell):
                 in_first, in_second = (row["scores"][hall]["S_Gamma"] > THRESHOLD for hall in ("hall 1", "hall 2"))
-                observed.append(Observed(cell, _run(row), first, float(in_first)))
-                observed.append(Observed(cell, _run(row), second, float(in_first and in_second)))
+                observed.append(Observed(cell, _run(row), first, float(in_first), False))
+                observed.append(Observed(cell, _run(row), second, float(in_first and in_second), True))
         return observed
 
     return rows

@@ -17,16 +17,19 @@ from reproduction.catalogue import (
     cue_corridor,
     full_reveal,
     hidden_mass,
+    interventions,
     learning_targets,
     lower_boundary,
     open_loop,
     side_information,
     signpost_corridor,
+    statistics,
     toys,
     weighing,
 )
 from reproduction.derive import mean_rate, passed, sufficient
 from reproduction.paper import PaperStudy, paper_count
+from reproduction.reference import block
 from reproduction.reference import row as row_of
 from reproduction.statistics import fisher
 from reproduction.verdicts import Count
@@ -264,6 +267,35 @@ def test_who_holds_the_drift_is_the_ledgers():
     assert f"more than {most:.2f}" in told
 
 
+def test_what_a_curriculum_and_bfs_do_to_the_classes_is_the_ledgers():
+    tasks = [task("two-cues", gap=gap) for gap in (6, 10, 20)]
+    pooled = [cell for cell in interventions.POOL if cell.task in tasks and cell.demonstrations == 448]
+    own = statistics.both_classes(pooled)(RUNS)
+
+    def keep(fits: Callable[[Cell], bool], second: bool) -> str:
+        chosen = [row.kept for row in own if fits(row.cell) and row.second == second]
+        return f"{sum(chosen):.0f} of {len(chosen)}"
+
+    def with_curriculum(cell: Cell) -> bool:
+        return cell.after is not None
+
+    def without(cell: Cell) -> bool:
+        return (cell.learner, cell.after, cell.steps) == ("scaffold+bfs", None, 10_000) and cell.task != tasks[0]
+
+    first, late = ((keep(with_curriculum, second), keep(without, second)) for second in (False, True))
+    told = REASONS["interventions"]["curriculum: p"]
+    assert f"({first[0]}, at the same gaps {first[1]} without)" in told
+    assert f"({late[0]}, and {late[1]})" in told
+
+    plain, bfs = (keep(lambda cell, name=name: cell.learner == name, True) for name in ("plain", "plain+bfs"))
+    paper = block("stats.distance_sweeps")
+    theirs = " and ".join(str(sum(paper[name])) for name in ("plain_bfs_place", "plain_place"))
+    told = REASONS["interventions"]["bfs"]
+    kept, _, number = bfs.partition(" of ")
+    assert told.startswith(f"{kept} of our {number} plain runs with BFS")
+    assert f"{plain} without; of the paper's {theirs} of {3 * paper['of']}" in told
+
+
 def test_how_few_episodes_lower_bits_on_fine_grids_is_measured():
     """A code that is the two classes themselves, given the tool's cell: on the held-out episodes and on all."""
     from diacritic.demos.record import record
@@ -326,26 +358,26 @@ def test_what_inverse_models_hold_of_the_drift_is_the_ledgers():
     assert f"leave {max(map(mean, drift('release-corridor'))):.2f} on average" in told
 
 
-def test_bounds_of_the_continuous_bottleneck_are_the_ledgers():
+def test_what_the_continuous_bottleneck_carries_is_the_ledgers():
     (cell,) = (cell for cell in toys.STUDY.cells if cell.learner == "gaussian" and cell.beta == 0.003)
-    rows = [row for row in RUNS.runs(cell) if row["sufficient"]]
-    bounds = [row["kl_bits"]["first gap"] for row in rows]
-    assert len(bounds) == 7
-    told = REASONS["toys"]["continuous bottleneck: bound"]
-    assert f"our seven sufficient ones {min(bounds):.2f} to {max(bounds):.2f}" in told
+    rows = RUNS.runs(cell)
+    assert (len(rows), all(row["sufficient"] for row in rows)) == (8, True)
+    bits = sorted(row["kl_bits_at_means"]["first gap"] for row in rows)
+    told = REASONS["toys"]["continuous bottleneck"]
+    assert told.startswith(f"five of our eight runs hold {bits[0]:.2f} to {bits[4]:.2f} bits")
+    assert f"three hold {bits[5]:.2f} to {bits[7]:.2f}" in told
 
 
-@pytest.mark.parametrize(
-    ("title", "told"),
-    [
-        ("bits on the nuisance", lambda row: row["information"]["decision"]["nuisance"]),
-        ("surplus bits", lambda row: row["conditional_surplus"]["decision"]),
-        ("S_Γ", lambda row: row["scores"]["decision"]["S_Gamma"]),
-    ],
-)
-def test_how_far_draws_of_48_demonstrations_differ_is_the_ledgers(title: str, told: Callable[[Row], float]):
+def test_how_far_draws_of_48_demonstrations_differ_is_the_ledgers():
     cells = [cell for cell in toys.STUDY.cells if (cell.demonstrations, cell.preset) == (48, "release-reveal")]
-    seeds = [[told(row) for row in RUNS.runs(cell)] for cell in sorted(cells, key=lambda cell: cell.beta)]
-    said = [f"{min(own):.2f} to {max(own):.2f}" for own in seeds]
-    reason = REASONS["toys"][f"selective forgetting, release, over β: {title}"]
-    assert f"{said[0]}, {said[1]} and {said[2]}" in reason
+    free, _, dear = (list(RUNS.runs(cell)) for cell in sorted(cells, key=lambda cell: cell.beta))
+
+    def ends(numbers: list[float]) -> str:
+        return f"{min(numbers):.2f} to {max(numbers):.2f}"
+
+    told = REASONS["toys"]["selective forgetting, release, over β: surplus bits"]
+    assert told.endswith(ends([mean(row["surplus_profile"]) for row in dear]))
+    scores = [ends([row["sufficiency_profile"][2] for row in rows]) for rows in (free, dear)]
+    told = REASONS["toys"]["selective forgetting, release, over β: S_Γ"]
+    assert f"and ours {scores[0]}, " in told
+    assert told.endswith(f"and {scores[1]}")

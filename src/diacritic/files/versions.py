@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from diacritic._version import __version__
 
-VERSIONS = {"memory": 2, "training": 7, "rollout": 1, "measure": 1}
+VERSIONS = {"memory": 3, "training": 7, "rollout": 1, "measure": 2}
 TRAINED = ("memory", "training")
 """The rooms that decide what training gives."""
 

@@ -94,6 +94,8 @@ class EpisodeTrace:
     weight: Floats  # [N]
     bound: tuple[float, ...] | None = None
     """What a Gaussian bottleneck carries at most at every step, in bits."""
+    at_means: tuple[float, ...] | None = None
+    """The same along the means that it takes where it plays, which bounds nothing."""
     variation: tuple[float, ...] | None = None
     """Mean total variation between its law and the expert's at every step."""
 
@@ -132,6 +134,9 @@ def evaluate_symbolic(
         error=tuple(step.error for step in steps),
         notes={
             "information": told,
+            "information_profile": {name: _rounded(bits) for name, bits in hidden.items()},
+            "sufficiency_profile": _rounded(columns[3]),
+            "surplus_profile": _rounded(columns[5]),
             "distortion": max(step.distortion for step in steps),
             "variation_profile": _rounded(np.array(variations(occupancy, trace))),
         },
@@ -150,8 +155,9 @@ def _behaviour(trace: EpisodeTrace, requirement: Requirement, windows: Mapping[s
     judgement = Judgement("behavioural", not failures, success, {"success": success}, failures)
     undefined = np.full(len(rate), np.nan)
     notes: Row = {}
-    if trace.bound is not None:
-        notes["kl_bits"] = {name: mean_over(np.array(trace.bound), steps) for name, steps in windows.items()}
+    for key, bits in (("kl_bits", trace.bound), ("kl_bits_at_means", trace.at_means)):
+        if bits is not None:
+            notes[key] = {name: mean_over(np.array(bits), steps) for name, steps in windows.items()}
     if trace.variation is not None:
         notes["variation_profile"] = _rounded(np.array(trace.variation))
     need = np.array(requirement.bits, np.float64)

@@ -30,18 +30,24 @@ def symbolic_traces(cohort: Cohort, model: Model) -> list[SymbolicTrace]:
     carrier, data = cohort.plan.carrier, cohort.data
     if memory_of(carrier).finite(carrier):
         return list(machines(cohort.parameters, carrier, model))
-    trace = cohort.trace()
+    trace = cohort.trace(sampled=False)
     logits = trace.actions if trace.actions is not None else trace.read("act")
     chosen = trace.steps(logits).argmax(-1)
     law = data.target.unsqueeze(0).expand(len(chosen), -1, -1, -1)
     right = (law.gather(-1, chosen.unsqueeze(-1)).squeeze(-1) > 0).cpu().numpy()
     codes, symbols = trace.step_code.cpu().numpy(), data.observation_index.cpu().numpy()
-    weight, bounds = data.weight.double().cpu().numpy(), kl_profile(trace)
+    weight, at_means = data.weight.double().cpu().numpy(), kl_profile(trace)
+    bounds = None if at_means is None else kl_profile(cohort.trace())
     apart = (trace.steps(logits).softmax(-1) - law).abs().sum(-1).double() @ data.weight.double() / 2
     return [
         EpisodeTrace(
-            *(codes[run], right[run], symbols, weight),
-            *(None if bounds is None else tuple(bounds[run]), tuple(apart[run].tolist())),
+            codes[run],
+            right[run],
+            symbols,
+            weight,
+            bound=None if bounds is None else tuple(bounds[run]),
+            at_means=None if at_means is None else tuple(at_means[run]),
+            variation=tuple(apart[run].tolist()),
         )
         for run in range(len(codes))
     ]

@@ -45,7 +45,8 @@ class Gaussian(Memory):
         return layers | dense("gaussian.prior", shown, 2 * d)
 
     def start(self, parameters: Parameters, architecture: Architecture, rows: int) -> State:
-        return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0), rows)
+        """Zero: there are no codes whose first one could be the start."""
+        return sole_carrier.begin(parameters, replace(architecture, path="none", identification=0, start="zero"), rows)
 
     def step(
         self, parameters: Parameters, architecture: Architecture, state: State, inputs: Inputs, flow: Flow = PLAYING

@@ -39,7 +39,8 @@ from diacritic.training.learner import learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.reference import whole_episodes
 
-BULKY = ("profile", "required_profile", "decision_profile", "variation_profile", "machine")
+PROFILES = ("required", "decision", "variation", "information", "sufficiency", "surplus")
+BULKY = ("profile", "machine", *(f"{name}_profile" for name in PROFILES))
 """Fields of symbolic rows that the arena does not keep."""
 SHUFFLES, TIMED = 99, 200
 REVISED = "plain+revision"

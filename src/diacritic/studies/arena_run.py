@@ -66,8 +66,8 @@ class ScoredCohort(Cohort):
         self._slots = None  # an update looks at every history, not at the drawn ones alone
         self._first, self._wrong = (torch.full_like(self.schedule.seeds, -1) for _ in range(2))
 
-    def trace(self, episode_weight: Tensor | None = None) -> Trace:
-        trace = super().trace(episode_weight)
+    def trace(self, episode_weight: Tensor | None = None, sampled: bool = True) -> Trace:
+        trace = super().trace(episode_weight, sampled)
         if episode_weight is not None:
             self._look(trace)
         return trace

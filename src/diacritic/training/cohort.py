@@ -202,12 +202,15 @@ class Cohort:
 
         return slots(self.batch, self._weight.shape[-1], self.plan.terms)
 
-    def trace(self, episode_weight: Tensor | None = None) -> Trace:
-        """One pass over the episodes with the engine of the plan; with weights, over those that have one."""
-        trace = self._trace(episode_weight)
+    def trace(self, episode_weight: Tensor | None = None, sampled: bool = True) -> Trace:
+        """One pass over the episodes with the engine of the plan; with weights, over those that have one.
+
+        A memory with noise is sampled as in training, or else takes its means, as where it plays.
+        """
+        trace = self._trace(episode_weight, sampled)
         return trace if self.data.mask is None else trace.until_the_end(self.data.mask)
 
-    def _trace(self, episode_weight: Tensor | None) -> Trace:
+    def _trace(self, episode_weight: Tensor | None, sampled: bool) -> Trace:
         weight = self._weight.expand(len(self.plan.runs), -1) if episode_weight is None else episode_weight
         plan, carrier, shown, drawn = self.plan, self.plan.carrier, self._inputs, self.data.own
         if episode_weight is not None and self._slots is not None:
@@ -229,7 +232,7 @@ class Cohort:
         if self._repeats is not None and episode_weight is not None:
             return histories.trace(self.parameters, carrier, self.data, self._repeats, weight, plan.preset.gradient)
         noise = None
-        if memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
+        if sampled and memory_of(carrier).noisy:  # standard normal numbers, [S, T, N, d]
             size = (2, self.data.horizon, self.data.episodes, carrier.code_size)
             noise = normal(self.schedule.uniform(STREAMS["noise"], *size).to(plan.precision))
             noise = noise if drawn is None else own_episodes(noise, drawn)

@@ -127,9 +127,19 @@ def test_every_kind_of_run_leaves_the_same_keys() -> None:
 
 def test_what_a_code_tells_of_hidden_values() -> None:
     labels = {"cue": latent_labels(MODEL)}
-    told = evaluate_symbolic(certified_machine(), NEED, labels=labels).row()["information"]
-    assert told == {"steps 3–4": {"cue": 1.0}}
+    row = evaluate_symbolic(certified_machine(), NEED, labels=labels).row()
+    assert row["information"] == {"steps 3–4": {"cue": 1.0}}
     assert evaluate_symbolic(forgetful(), NEED, labels=labels).row()["information"] == {"steps 3–4": {"cue": 0.0}}
+
+
+def test_rows_of_machines_tell_scores_surplus_and_information_of_every_step() -> None:
+    row = evaluate_symbolic(certified_machine(), NEED, labels={"cue": latent_labels(MODEL)}).row()
+    assert row["sufficiency_profile"][2:4] == [1.0, 1.0]
+    assert row["surplus_profile"][2:4] == [0.0, 0.0]
+    assert row["information_profile"]["cue"][2:4] == [1.0, 1.0]
+    lost = evaluate_symbolic(forgetful(), NEED, labels={"cue": latent_labels(MODEL)}).row()
+    assert lost["sufficiency_profile"][2:4] == [0.0, 0.0]
+    assert lost["information_profile"]["cue"][2:4] == [0.0, 0.0]
 
 
 def test_plateaus_are_stretches_of_equal_requirement() -> None:

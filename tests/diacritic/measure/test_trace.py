@@ -43,7 +43,7 @@ def test_every_learner_leaves_a_trace_that_can_be_evaluated(name: str, kind: typ
 
 def _variations(cohort: Cohort, run: int) -> list[float]:
     """Half the sum of differences between the policy's law and the expert's, episode by episode."""
-    trace, data = cohort.trace(), cohort.data
+    trace, data = cohort.trace(sampled=False), cohort.data
     logits = trace.actions if trace.actions is not None else trace.read("act")
     laws = trace.steps(logits).softmax(-1)[run].tolist()
     return [

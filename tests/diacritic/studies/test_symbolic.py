@@ -56,14 +56,16 @@ def test_a_gaussian_bottleneck_is_bounded_step_by_step_in_every_window():
     """Two untrained runs: the row's mean over a window is that of the profile over its steps."""
     cell = replace(TINY, learner="gaussian", preset="release-toy")
     cohort = start(cell, "cpu")
-    profiles = kl_profile(cohort.trace())
-    assert profiles is not None
-    for profile, trace in zip(profiles, symbolic_traces(cohort, model_of(cell.task)), strict=True):
-        row = judge(cell.task, "full", trace)
-        assert row["kl_bits"].keys() == row["rate"].keys()
-        assert row["kl_bits"]["first gap"] == pytest.approx(np.mean(profile[2:5]), abs=1e-6)
-        assert row["kl_bits"]["second gap"] == pytest.approx(np.mean(profile[5:]), abs=1e-6)
-        assert row["kl_bits"]["first gap"] > 0
+    rows = [judge(cell.task, "full", trace) for trace in symbolic_traces(cohort, model_of(cell.task))]
+    for key, sampled in (("kl_bits", True), ("kl_bits_at_means", False)):
+        profiles = kl_profile(cohort.trace(sampled=sampled))
+        assert profiles is not None
+        for profile, row in zip(profiles, rows, strict=True):
+            assert row[key].keys() == row["rate"].keys()
+            assert row[key]["first gap"] == pytest.approx(np.mean(profile[2:5]), abs=1e-6)
+            assert row[key]["second gap"] == pytest.approx(np.mean(profile[5:]), abs=1e-6)
+            assert row[key]["first gap"] > 0
+    assert all(row["kl_bits"] != row["kl_bits_at_means"] for row in rows)
     machine, *_ = symbolic_traces(start(TINY, "cpu"), model_of(TINY.task))
     assert "kl_bits" not in judge(TINY.task, "full", machine)
 

@@ -34,9 +34,9 @@ def test_selective_forgetting_is_a_mean_over_seeds_for_each_pressure():
         run_of(
             cell,
             seed,
-            information={"decision": {"nuisance": cell.beta + seed}},
-            conditional_surplus={"decision": 2 * cell.beta + seed},
-            scores={"decision": {"S_Gamma": 1 - cell.beta, "S_G": None}},
+            information_profile={"nuisance": [0.0, 0.0, 0.0, 4 * (cell.beta + seed)]},
+            surplus_profile=[0.0, 0.0, 4 * (2 * cell.beta + seed), 0.0],
+            sufficiency_profile=[None, None, 1 - cell.beta, 0.0],
         )
         for cell in FORGETTING
         for seed in cell.run_seeds
@@ -48,6 +48,11 @@ def test_selective_forgetting_is_a_mean_over_seeds_for_each_pressure():
         assert ours.values == pytest.approx(expected)
     without = [figure.ours(Results({"x": rows[1:]}), "toys") for figure in asked]
     assert [ours is None for ours in without] == 3 * [True] + 3 * [False]
+    bare = [{key: value for key, value in row.items() if not key.endswith("_profile")} for row in rows]
+    for figure in asked:  # rows of earlier versions do not have them
+        ours = figure.ours(Results({"x": bare}), "toys")
+        assert isinstance(ours, Profile)
+        assert np.isnan(ours.values).all()
 
 
 def judged(codes: tuple[int, int, int]) -> Row:
@@ -83,15 +88,15 @@ def test_rows_that_tell_no_surplus_are_no_answer():
     assert THREE.ours(Results({"x": rows}), "toys") is None
 
 
-def test_the_bound_of_the_continuous_bottleneck_is_that_of_its_sufficient_runs():
+def test_what_the_continuous_bottleneck_carries_is_that_of_its_sufficient_runs():
     (cell,) = [cell for cell in toys.CELLS if cell.learner == "gaussian" and cell.beta == 0.003]
     (asked,) = [figure for figure in toys.STUDY.figures if figure.block == "toys.ablation"]
     rows = [
-        run_of(cell, seed, sufficient=seed > 5, kl_bits={"first gap": float(seed), "second gap": 99.0})
+        run_of(cell, seed, sufficient=seed > 5, kl_bits_at_means={"first gap": float(seed), "second gap": 99.0})
         for seed in cell.run_seeds
     ]
     assert asked.ours(Results({"x": rows}), "toys") == Range(6.5, 6.5)
-    bare = [{key: told for key, told in row.items() if key != "kl_bits"} for row in rows]
+    bare = [{key: told for key, told in row.items() if key != "kl_bits_at_means"} for row in rows]
     assert str(asked.ours(Results({"x": bare}), "toys")) == "no estimate"
 
 
