@@ -526,8 +526,8 @@ def readings_ratio(learning: str, updates: int = 10, **size: int) -> float:
     once = clocked(lambda: cohort.advance(updates), "cpu")
     traced = cohort.trace
 
-    def of_every_step(episode_weight: Tensor | None = None) -> Trace:
-        trace = traced(episode_weight)
+    def of_every_step(episode_weight: Tensor | None = None, sampled: bool = True) -> Trace:
+        trace = traced(episode_weight, sampled)
         return replace(trace, rows=replace(trace.rows, law=None, futures=None))
 
     cohort.trace = of_every_step
