@@ -59,7 +59,7 @@ def _pool() -> tuple[Cell, ...]:
 POOL = _pool()
 
 
-def _factors(rows: Sequence[Observed]) -> dict[str, ArrayLike]:
+def factors(rows: Sequence[Observed]) -> dict[str, ArrayLike]:
     """The release's: the distance, the logarithm of N, β in thousandths, what the learner has, and which class."""
     cells = [row.cell for row in rows]
     return {
@@ -100,14 +100,14 @@ def _coefficients() -> Iterator[Figure]:
             f"{name}: log-odds in the pooled regression",
             _BLOCK,
             value(coefficient),
-            regression(rows, _factors, name),
+            regression(rows, factors, name),
             _half(coefficient, p),
         )
         yield derived(
             f"{name}: p in the pooled regression",
             _BLOCK,
             value(p),
-            regression(rows, _factors, name, p_value),
+            regression(rows, factors, name, p_value),
             statistics.same_side(p),
         )
 

@@ -39,9 +39,6 @@ from diacritic.training.learner import learner
 from diacritic.training.objectives.imitation import Imitation
 from diacritic.training.reference import whole_episodes
 
-PROFILES = ("required", "decision", "variation", "information", "sufficiency", "surplus")
-BULKY = ("profile", "machine", *(f"{name}_profile" for name in PROFILES))
-"""Fields of symbolic rows that the arena does not keep."""
 SHUFFLES, TIMED = 99, 200
 REVISED = "plain+revision"
 """The learner that gives an untrained carrier the codes that a recording asks for, in place of certified ones."""
@@ -111,9 +108,14 @@ def judge(cell: Cell, trained: Trained | None, demos: Path) -> list[Row]:
     return rows
 
 
+def _small(row: Row) -> Row:
+    """A row without its machine and what it tells of every step."""
+    return {key: value for key, value in row.items() if key != "machine" and not key.endswith("profile")}
+
+
 def _symbolic_rows(cell: Cell, cohort: Cohort) -> list[Row]:
     cohort = finished(cohort)
-    rows = [{key: value for key, value in row.items() if key not in BULKY} for row in rows_of(cell, cohort, 0.0)]
+    rows = [_small(row) for row in rows_of(cell, cohort, 0.0)]
     success = longer(cohort, (cohort.data.horizon, *LENGTHS))
     data = cohort.given
     classes = Classes.of(data.observation_index.numpy(), data.target.argmax(-1).numpy())
@@ -197,7 +199,7 @@ def _recorded_rows(cell: Cell, cohort: Cohort, demos: Path, trained: Trained) ->
     for k, (seed, item, first) in enumerate(
         zip(cell.run_seeds, judged, held.first(cohort, trained.looks), strict=True)
     ):
-        row = {key: value for key, value in item.row().items() if key not in BULKY}
+        row = _small(item.row())
         last = trained.updates if trained.looks and item.sufficient else None
         rows.append(
             cell.identity(seed)

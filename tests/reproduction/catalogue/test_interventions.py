@@ -1,14 +1,16 @@
 """Coefficients of interventions that are known are found again, beside their p."""
 
 from collections.abc import Callable, Sequence
+from math import log
 
+import numpy as np
 import pytest
 from two_cue_rows import runs_of
 
 from diacritic.files.ledger import Row
 from diacritic.studies.cell import Cell
 from diacritic.studies.results import Results
-from reproduction.catalogue import interventions
+from reproduction.catalogue import interventions, statistics
 from reproduction.figure import Figure
 from reproduction.verdicts import NO_ESTIMATE, Range, Value
 
@@ -46,6 +48,7 @@ def runs(odds: Callable[[Cell], float]) -> list[Row]:
 def test_the_pool_holds_every_configuration_once_with_all_its_seeds():
     assert len({cell.digest for cell in interventions.POOL}) == len(interventions.POOL)
     assert {cell.preset for cell in interventions.POOL} == {"release"}
+    assert {cell.task.name for cell in interventions.POOL} == {"two-cues"}
     assert "full-history" not in {cell.learner for cell in interventions.POOL}
     (shared,) = [
         cell
@@ -53,6 +56,16 @@ def test_the_pool_holds_every_configuration_once_with_all_its_seeds():
         if (cell.learner, cell.task) == ("plain+bfs", interventions.SETTINGS["gap 10"])
     ]
     assert shared.seeds == 16
+
+
+def test_the_factors_are_those_of_the_release():
+    """Of a run at gap 20 with a scaffold and BFS, after the curriculum: its two classes one after the other."""
+    (cell,) = [cell for cell in interventions.POOL if cell.after and cell.task == interventions.SETTINGS["gap 20"]]
+    seen = statistics.both_classes([cell])(Results({"x": runs(does)}))
+    told = {name: np.asarray(column)[:2].tolist() for name, column in interventions.factors(seen).items()}
+    of_both = {"bfs": 1.0, "scaffold": 1.0, "refinement": 0.0, "curriculum": 1.0, "β": 2.0, "log N": log(448)}
+    expected = {name: [value, value] for name, value in of_both.items()}
+    assert told == expected | {"distance": [3.0, 33.0], "second class": [0.0, 1.0]}
 
 
 def test_coefficients_are_found_again_with_their_p():
